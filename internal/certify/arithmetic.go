@@ -56,7 +56,8 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		return bits(op, a, b, lacks)
 	}
 	if ranks[typ] > 4 && (op == "+" || op == "-") && b.hasOnlyZero() {
-		// Rule: x + 0 is x, and of one spelling where the zero is 0 and not -0. Proof: no sum that is x is too large; -0 + 0 is 0.
+		// Rule: x + 0 is x, and of one spelling where the zero is 0 and not -0. Proof: no sum that is x is too large;
+		// -0 + 0 is 0.
 		r := made(typ, a.span, a, b)
 		r.exact = op == "+" && word(b) == "0"
 		return r, nil
@@ -102,8 +103,8 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 	return v, err
 }
 
-// bits are # and shifts of integers: total, and any number of the type. Those of numbers that are not below zero stay so, if what is
-// shifted to the left has room.
+// bits are # and shifts of integers: total, and any number of the type. Those of numbers that are not below zero stay
+// so, if what is shifted to the left has room.
 func bits(op string, a, b value, lacks func(string) (value, error)) (value, error) {
 	typ := a.typ
 	if op != "#" && b.typ != "int4" && b.typ != "int2" || op == "#" && a.typ != b.typ {
@@ -131,7 +132,8 @@ var mixedRadix = newForm(`(_a - 1) * _k + _b`)
 
 // radix finds the columns that (a - 1)·k + b tells.
 //
-// Rule: k is a constant, b an integer between 1 and k: those that a and b tell. Proof: b - 1 is the remainder of the whole less 1 by k.
+// Rule: k is a constant, b an integer between 1 and k: those that a and b tell. Proof: b - 1 is the remainder of the
+// whole less 1 by k.
 func radix(e *pg.A_Expr, s *scope, b value) []*id {
 	h := mixedRadix.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: e}})
 	if h == nil {
@@ -224,8 +226,9 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 		b.tiny = one
 	}
 	if typ == "numeric" {
-		// Rule: as quotients has it, and of numbers that are not vague, as digits behind the point decide how many the quotient has. Proof:
-		// div_var rounds to 12 digits that count at least, up to the thousandth behind the point (select_div_scale); whole numbers stay.
+		// Rule: as quotients has it, and of numbers that are not vague, as digits behind the point decide how many the
+		// quotient has. Proof: div_var rounds to 12 digits that count at least, up to the thousandth behind the point
+		// (select_div_scale); whole numbers stay.
 		r, ok := quotients([]value{a, b})
 		if !ok || a.vague || b.vague {
 			return lacks("overflow")

@@ -15,8 +15,8 @@ const (
 	maxSteps = 1 << 17 // expressions derived: ten times what the longest text of the corpus takes, and more
 )
 
-// Check derives what one unit can do to each output of a measure query, and that no row makes it fail. It is an error if
-// anything cannot be derived, or if what was derived is more than what is claimed. Without claims it derives alone.
+// Check derives what one unit can do to each output of a measure query, and that no row makes it fail. It is an error
+// if anything cannot be derived, or if what was derived is more than what is claimed. Without claims it derives alone.
 func Check(facts Facts, sql string, parameters []Value, claims []Claim) (Certified, error) {
 	return check(facts, sql, parameters, claims, nil)
 }
@@ -86,8 +86,8 @@ func words(sql string) (n int) {
 	return n
 }
 
-// deep reports whether a text may make a tree deeper than maxDepth, by the words that are in no parentheses, and the deepest of these.
-// Proof: a path from the root goes into one pair of parentheses at most.
+// deep reports whether a text may make a tree deeper than maxDepth, by the words that are in no parentheses, and the
+// deepest of these. Proof: a path from the root goes into one pair of parentheses at most.
 func deep(sql string) bool {
 	scan, err := pg.Scan(sql)
 	if err != nil {

@@ -31,8 +31,8 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	return v, nil
 }
 
-// collation is a name as facts have it, and whether it is deterministic. Those that are not built in are known by the columns that have
-// them: a collation is one thing in all of them (pg_collation).
+// collation is a name as facts have it, and whether it is deterministic. Those that are not built in are known by the
+// columns that have them: a collation is one thing in all of them (pg_collation).
 func (s *scope) collation(list []*pg.Node) (n string, deterministic, ok bool) {
 	if n, ok := name(list); ok && len(list) == 2 && (n == "default" || n == "C") {
 		return map[string]string{"C": `pg_catalog."C"`}[n], true, true
@@ -53,7 +53,8 @@ func (s *scope) collation(list []*pg.Node) (n string, deterministic, ok bool) {
 	return "", false, false
 }
 
-// conflict is the collation of an expression over texts of two that are not the default: comparing it fails, when a row comes by.
+// conflict is the collation of an expression over texts of two that are not the default: comparing it fails, when a row
+// comes by.
 const conflict = "?"
 
 // merge is the collation of an expression over texts of two: one that is not the default wins (parse_collate.c).

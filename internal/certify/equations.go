@@ -133,7 +133,8 @@ func oneEquality(v value) bool {
 	return v.exact || isNumber(v.typ) || v.typ == "interval" || v.equality != ""
 }
 
-// alike reads the second condition of a null-safe equation of two columns of text under one collation that is not deterministic.
+// alike reads the second condition of a null-safe equation of two columns of text under one collation that is not
+// deterministic.
 //
 // Rule: COALESCE(a, c) COLLATE n = COALESCE(b, c) COLLATE n, of columns whose equality is that of n, says the same of
 // all texts equal to a and b. Proof: n is explicit on both sides, so = goes by it (parse_collate.c); nothing else is
@@ -181,7 +182,8 @@ func uncollated(n *pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{Kind: e.Kind, Name: e.Name, Lexpr: bare(e.Lexpr), Rexpr: bare(e.Rexpr)}}}
 }
 
-// equated are the columns that equal one of those, or a constant. NULL-safe pairs count too: a key of a domain takes NULLs for equal.
+// equated are the columns that equal one of those, or a constant. NULL-safe pairs count too: a key of a domain takes
+// NULLs for equal.
 func (eq equations) equated(have func(*id) bool) (columns []*id) {
 	columns = append(columns, eq.fixed...)
 	for _, f := range eq.made {

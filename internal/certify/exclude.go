@@ -24,16 +24,16 @@ var isTrue, notTrue = truth{true, false}, truth{false, true}
 
 func (t truth) opposite() truth { return truth{!t.value, t.loose} }
 
-// claimed is what follows of a row for which a condition is this or that: a set that holds the value of an expression, or all of a list, or
-// one at least if any.
+// claimed is what follows of a row for which a condition is this or that: a set that holds the value of an expression,
+// or all of a list, or one at least if any.
 type claimed struct {
 	any       bool
 	list      []*claimed
 	restraint *restraint
 }
 
-// restraint says that an expression has a value of a set: all NULL, if null, those of a list or all but those (not), and between bounds.
-// The sets of one kind are about one order: kind "" alone is about NULL.
+// restraint says that an expression has a value of a set: all NULL, if null, those of a list or all but those (not),
+// and between bounds. The sets of one kind are about one order: kind "" alone is about NULL.
 type restraint struct {
 	formula
 	kind           string
@@ -43,8 +43,8 @@ type restraint struct {
 	loOpen, hiOpen bool
 }
 
-// formula is a text, and the columns that it is of, whatever their names are. Two that are alike are one function of the same
-// columns, so they have one value in a row. An open one is of more than that, and of one scope.
+// formula is a text, and the columns that it is of, whatever their names are. Two that are alike are one function of
+// the same columns, so they have one value in a row. An open one is of more than that, and of one scope.
 type formula struct {
 	text    string
 	columns []*id

@@ -9,8 +9,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// expr derives what an expression can be in any row, and that none makes it fail: where WHERE stands is of no use, as PostgreSQL
-// computes conditions and outputs in the order that it likes. Only CASE has an order (refine).
+// expr derives what an expression can be in any row, and that none makes it fail: where WHERE stands is of no use, as
+// PostgreSQL computes conditions and outputs in the order that it likes. Only CASE has an order (refine).
 func (s *scope) expr(n *pg.Node) (value, error) {
 	if s.steps++; s.steps > maxSteps {
 		return value{}, missing(where(n), "so much work", "more than %d steps", maxSteps)
@@ -137,7 +137,8 @@ func (s *scope) conditions(nodes []*pg.Node) ([]value, error) {
 	return list, err
 }
 
-// exprs derives a list. None may be an integer of a grouped relation: what moves by Δ there moves by who knows what here.
+// exprs derives a list. None may be an integer of a grouped relation: what moves by Δ there moves by who knows what
+// here.
 func (s *scope) exprs(nodes []*pg.Node) ([]value, error) {
 	list := make([]value, 0, len(nodes))
 	for _, n := range nodes {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
+// Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that
+// measures.
 type Facts struct {
 	Tables map[string]Table    // by TableName
 	Enums  map[string][]string // labels of enum types, by schema.name
@@ -17,12 +18,14 @@ type Facts struct {
 
 var dots = strings.NewReplacer(`\`, `\\`, `.`, `\.`)
 
-// TableName is how facts name a table: schema.name, where a dot in one of the two is written \., so that no other table has that name.
+// TableName is how facts name a table: schema.name, where a dot in one of the two is written \., so that no other table
+// has that name.
 func TableName(schema, name string) string {
 	return dots.Replace(schema) + "." + dots.Replace(name)
 }
 
-// Table is an ordinary table without inheritance children, or one that is Spread: partitioned, foreign, or with such children.
+// Table is an ordinary table without inheritance children, or one that is Spread: partitioned, foreign, or with such
+// children.
 type Table struct {
 	Public  bool
 	Kind    string // of privacy unit
@@ -33,7 +36,8 @@ type Table struct {
 	Spread  bool       // its rows are elsewhere, too: it is read without ONLY. A foreign table, and one with children, has no unique sets
 }
 
-// Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the same.
+// Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the
+// same.
 type Via struct{ Column, Table, Key string }
 
 // Column is one column of a table.
@@ -91,13 +95,13 @@ func (c Certified) Settled() Certified {
 	return c
 }
 
-// Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing. A public key of Groups is an ordinal from
-// 1 to Groups.
+// Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing. A public key of
+// Groups is an ordinal from 1 to Groups.
 //
-// What is charged together is claimed together, in the steps s of a unit: the sum over the groups of |move| / Row rounded up, where
-// Row is 1 if there is none. Integers of one layer, of all texts of a statement that are measured in one snapshot, have Σ s / ⌈Total / Row⌉
-// <= 1. Of integers with a Row and the same ⌈Total / Row⌉, no group moves one by more than Row times a number of rows that is the same
-// for all, and these numbers add up to ⌈Total / Row⌉ at most.
+// What is charged together is claimed together, in the steps s of a unit: the sum over the groups of |move| / Row
+// rounded up, where Row is 1 if there is none. Integers of one layer, of all texts of a statement that are measured in
+// one snapshot, have Σ s / ⌈Total / Row⌉ <= 1. Of integers with a Row and the same ⌈Total / Row⌉, no group moves one by
+// more than Row times a number of rows that is the same for all, and these numbers add up to ⌈Total / Row⌉ at most.
 type Claim struct {
 	Kind string `json:"kind"`
 	Type string `json:"type,omitempty"` // as which a key is read, by its name in pg_type; "": as text

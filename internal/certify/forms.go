@@ -7,8 +7,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// The forms that bound what a unit adds, as they are printed. A hole that is read as an expression is derived as one; what is beyond the
-// holes is total by the proof of the form.
+// The forms that bound what a unit adds, as they are printed. A hole that is read as an expression is derived as one;
+// what is beyond the holes is total by the proof of the form.
 var (
 	unitRows = newForm(`CASE WHEN _all <= _r THEN _w ELSE (
 		pg_catalog.div((_c)::pg_catalog.numeric * _r + pg_catalog.mod(_h, (_all)::pg_catalog.numeric), (_all)::pg_catalog.numeric)
@@ -42,7 +42,8 @@ func (s *scope) hole(h holes, name string) (value, bool) {
 	return v, err == nil && v.influence == nil
 }
 
-// hashed reports whether a hole holds a number of the unit: not NULL, not below zero, bounded, the same in all its rows if so demanded.
+// hashed reports whether a hole holds a number of the unit: not NULL, not below zero, bounded, the same in all its rows
+// if so demanded.
 func (s *scope) hashed(h holes, name string, ofUnit bool) (notNull, ok bool) {
 	v, ok := s.hole(h, name)
 	return v.notNull, ok && isNumber(v.typ) && v.there() && v.finite() && v.lo.Sign() >= 0 && (v.ofUnit || !ofUnit)
@@ -193,8 +194,8 @@ func (s *scope) addends(n *pg.Node) ([]value, bool) {
 
 var toNumeric = newForm(`(_x)::pg_catalog.numeric`)
 
-// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is implied by
-// those on its own.
+// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is
+// implied by those on its own.
 func (v value) timesCount(count value) *big.Rat {
 	a, n := v.sum, count.sum
 	if a == nil || n == nil || !n.count || a.group != n.group {

@@ -216,7 +216,8 @@ func converted(v value, t string, f Facts) (value, bool) {
 	case v.typ == "bool" && t == "int4":
 		return made(t, between(zero, one), v), true
 	case timed[v.typ] && timed[t]:
-		// Rule: near times stay in range, in any zone. Proof: date2timestamp, timestamp_date and their like check the range alone.
+		// Rule: near times stay in range, in any zone. Proof: date2timestamp, timestamp_date and their like check the
+		// range alone.
 		if !near(v) {
 			return v, false
 		}
@@ -255,7 +256,8 @@ func converted(v value, t string, f Facts) (value, bool) {
 		}
 		return r, true
 	case t == "numeric" && (v.typ == "float8" || v.typ == "float4"):
-		// Rule: it has 15 digits of a float8, 6 of a float4. Proof: float8_numeric and float4_numeric, which raise no error; -0 becomes 0.
+		// Rule: it has 15 digits of a float8, 6 of a float4. Proof: float8_numeric and float4_numeric, which raise no
+		// error; -0 becomes 0.
 		digits := map[string]int64{"float8": 15, "float4": 6}[v.typ]
 		off := func(x *big.Rat, side int64) *big.Rat {
 			if x == nil || x.IsInt() && exactly(x).within(new(big.Rat).Neg(power(10, digits)), power(10, digits)) {
@@ -286,8 +288,8 @@ func converted(v value, t string, f Facts) (value, bool) {
 	return v, false
 }
 
-// spelledAnyhow are the functions that make equal numbers of equal numbers, however these are spelled. Not of them: sqrt and its kin of
-// numerics, which give more digits of 4.000 than of 4, and what tells -0 from 0.
+// spelledAnyhow are the functions that make equal numbers of equal numbers, however these are spelled. Not of them:
+// sqrt and its kin of numerics, which give more digits of 4.000 than of 4, and what tells -0 from 0.
 var spelledAnyhow = map[string]bool{
 	"abs": true, "sign": true, "div": true, "mod": true, "floor": true, "ceil": true, "ceiling": true, "trunc": true, "round": true,
 	"trim_scale": true, "width_bucket": true, "power": true,
@@ -389,8 +391,8 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 	return made("int8", spanOf("int8"), v[0]), nil
 }
 
-// bucket is width_bucket(x, array of constants, none of them NULL) of numbers, dates or times: between 0 and their number. Proof: width_bucket_array raises an
-// error for NULL alone.
+// bucket is width_bucket(x, array of constants, none of them NULL) of numbers, dates or times: between 0 and their
+// number. Proof: width_bucket_array raises an error for NULL alone.
 func bucket(args []value, lacks func(string) (value, error)) (value, error) {
 	x, list := args[0], args[1]
 	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) && !timed[x.typ] && x.typ != "time" {

@@ -8,7 +8,7 @@ import (
 var (
 	one       = big.NewRat(1, 1)
 	zero      = new(big.Rat)
-	mostRows  = power(2, 32)                          // that an aggregate reads at most: see doc.go
+	mostRows  = power(2, 32)                          // that an aggregate reads at most: see docs/certify.md
 	ulp       = new(big.Rat).SetFrac64(1, 1<<52)      // relative error of a float8 operation is at most half of it
 	largest   = new(big.Rat).Sub(power(10, 308), one) // float8s up to here are finite, and stay so when rounded
 	smallest  = new(big.Rat).Inv(power(10, 300))      // products above it do not underflow
@@ -19,8 +19,9 @@ func power(b, e int64) *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(b), big.NewInt(e), nil))
 }
 
-// span is a set of numbers: those between lo and hi (nil: no bound, infinity included), without zero if nonzero, and NaN if nan.
-// tiny, if there is one, is below every magnitude but zero. NULL is in no span: operators and functions here are strict or say so.
+// span is a set of numbers: those between lo and hi (nil: no bound, infinity included), without zero if nonzero, and
+// NaN if nan. tiny, if there is one, is below every magnitude but zero. NULL is in no span: operators and functions
+// here are strict or say so.
 type span struct {
 	lo, hi  *big.Rat
 	nan     bool

@@ -8,8 +8,9 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// piece says of a value, in every row, that |value| <= row·n with a whole number n, where the numbers of pieces of one kind that are apart,
-// each over its own most, add up to 1 at most over the rows of a unit, and so do those over the largest of them.
+// piece says of a value, in every row, that |value| <= row·n with a whole number n, where the numbers of pieces of one
+// kind that are apart, each over its own most, add up to 1 at most over the rows of a unit, and so do those over the
+// largest of them.
 type piece struct {
 	of        *id      // the kind: a column whose values the numbers are parts of, a grouping whose rows they count, or a total
 	most, row *big.Rat // most nil: what is known of the column of
@@ -31,13 +32,15 @@ type chain struct {
 	this   *id
 }
 
-// share says of an output, in every group g, that a unit moves it by row·n(g) at most, with numbers like those of a piece.
+// share says of an output, in every group g, that a unit moves it by row·n(g) at most, with numbers like those of a
+// piece.
 type share struct {
 	piece
 	source *source
 }
 
-// source is a relation all of whose rows are known by its text: those of a table, or of a subquery, of which one unit has so many.
+// source is a relation all of whose rows are known by its text: those of a table, or of a subquery, of which one unit
+// has so many.
 //
 // Rule: what is selected from it, joined with at most one row for each, or made distinct, has rows of it alone, which
 // fulfil WHERE. Two texts measured in one snapshot mean the same rows by it. Proof: a query is a function of its text,

@@ -177,7 +177,8 @@ func (c *checker) entries(lists []*pg.Node, values [][]value, columns []column) 
 	return rows
 }
 
-// distinct reports whether no two values of a column of a list are equal, NULL apart: each is one word, or one number or time.
+// distinct reports whether no two values of a column of a list are equal, NULL apart: each is one word, or one number
+// or time.
 func distinct(rows []map[*id]entry, v value) bool {
 	seen := map[string]bool{}
 	for _, r := range rows {

@@ -82,8 +82,8 @@ func same(a, b *pg.Node) bool { return holes(nil).match(reflect.ValueOf(a), refl
 // holes are what the names _x of a form stand for in an expression.
 type holes map[string]*pg.Node
 
-// form is an expression with holes: columns whose name begins with _, which stand for any expression, the same wherever the
-// same name stands.
+// form is an expression with holes: columns whose name begins with _, which stand for any expression, the same wherever
+// the same name stands.
 type form struct{ node *pg.Node }
 
 // newForm parses a form.

@@ -6,7 +6,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// ranges are the range types, and of what they are. Whether one holds an element, or meets another, is total (rangetypes.c).
+// ranges are the range types, and of what they are. Whether one holds an element, or meets another, is total
+// (rangetypes.c).
 var ranges = map[string]string{
 	"int4range": "int4", "int8range": "int8", "numrange": "numeric", "daterange": "date", "tsrange": "timestamp", "tstzrange": "timestamptz",
 }
@@ -29,7 +30,8 @@ func rangeOf(a []value) (span, bool) {
 	return hull(lo, hi), ordered && (kind == "[)" || kind == "[]" || kind == "()" || kind == "(]")
 }
 
-// hull is the span of a range from lo to hi, if it has two bounds: an upper one that is included becomes the next element.
+// hull is the span of a range from lo to hi, if it has two bounds: an upper one that is included becomes the next
+// element.
 func hull(lo, hi value) span {
 	if !lo.notNull || !hi.notNull || !lo.finite() || !hi.finite() {
 		return span{}
@@ -39,7 +41,8 @@ func hull(lo, hi value) span {
 
 // orderedRange is CASE WHEN a > b THEN 'empty' ELSE range(a, b, '[)') END.
 //
-// Rule: it is total. Proof: the ELSE is computed where a > b is false, or NULL, as one of them is, which is no bound then.
+// Rule: it is total. Proof: the ELSE is computed where a > b is false, or NULL, as one of them is, which is no bound
+// then.
 func (s *scope) orderedRange(c *pg.CaseExpr) (value, bool) {
 	f := c.Defresult.GetFuncCall()
 	fn, ok := name(f.GetFuncname())

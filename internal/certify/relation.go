@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// kind says what a unit can do to a relation: see the comment of the package.
+// kind says what a unit can do to a relation (docs/certify.md).
 type kind int
 
 const (
 	public kind = iota
-	split
-	nested
+	split       // may have unit columns, which hold in each row the unit that the row is from
+	nested      // what DISTINCT makes of a split one, as it forgets whose a row was
 	grouped
 )
 

@@ -168,7 +168,8 @@ func (s *scope) refine(n *pg.Node, holds bool) (all []refined) {
 	return all
 }
 
-// beside is the span of a value where a comparison with another is true, or where that is not NULL and its negation is not.
+// beside is the span of a value where a comparison with another is true, or where that is not NULL and its negation is
+// not.
 func (l value) beside(op string, r value) (span, bool) {
 	exact := isNumber(l.typ) && isNumber(r.typ) && ranks[l.typ] <= 4 && ranks[r.typ] <= 4
 	if !r.notNull || r.nan || l.array || r.array || !exact && !(l.typ == r.typ && (isNumber(l.typ) || timed[l.typ])) {

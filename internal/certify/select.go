@@ -95,8 +95,8 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	return nil
 }
 
-// holdsUnit reports whether a value is the unit of each row, and units that are equal are one. That of a row around says nothing of
-// the rows here.
+// holdsUnit reports whether a value is the unit of each row, and units that are equal are one. That of a row around
+// says nothing of the rows here.
 func holdsUnit(v value) bool { return v.unit && v.there() && v.exact && !v.around }
 
 // project derives the outputs: of each row, or of groups.
@@ -196,8 +196,8 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 	return &o, nil
 }
 
-// distinctOn is DISTINCT ON (unit): the first row of each unit, in an order that has no ties (totalOrder). Of public rows, the first of
-// each combination likewise.
+// distinctOn is DISTINCT ON (unit): the first row of each unit, in an order that has no ties (totalOrder). Of public
+// rows, the first of each combination likewise.
 func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 	if len(q.SortClause) < len(q.DistinctClause) || !s.totalOrder(q.SortClause) || r.kind == grouped || r.kind == nested {
 		return nil, missing(-1, "DISTINCT ON without a total order", "")

@@ -21,7 +21,8 @@ func (v value) plain() bool { return v.exact || v.collation == "" }
 // cased: a character becomes at most three (SpecialCasing.txt of Unicode).
 func cased(a []value) (span, bool) { return between(zero, times(a[0].hi, big.NewRat(3, 1))), true }
 
-// picture of a number: digits, commas, one point. Of a time: what DCH_to_char prints without TM, so in English, and TH, which is of numbers.
+// picture of a number: digits, commas, one point. Of a time: what DCH_to_char prints without TM, so in English, and TH,
+// which is of numbers.
 var digitPicture, timePicture = regexp.MustCompile(`^(FM)?[09,]{1,20}(\.[09]{1,20})?$`),
 	regexp.MustCompile(`^(?:FM|I?Y{2,4}|Q|MM|Month|MONTH|month|Mon|MON|mon|I?DDD|DD|I?D|Day|DAY|day|Dy|DY|dy|I?WW?|HH24|HH12|HH|MI|SS|MS|` +
 		`AM|PM|am|pm|"[A-Za-z0-9 ]{1,10}"|[-/:., ]){1,20}$`)
@@ -48,8 +49,8 @@ func absolute(a []value) (span, bool) {
 	return r, !isInteger(a[0].typ) || a[0].negate().inside(a[0].typ)
 }
 
-// quotients is div of a finite number by one that is not zero. Proof: numeric_div_trunc raises an error by zero, and where the result
-// has more than 131072 digits: the least numeric has 16383 behind the point.
+// quotients is div of a finite number by one that is not zero. Proof: numeric_div_trunc raises an error by zero, and
+// where the result has more than 131072 digits: the least numeric has 16383 behind the point.
 func quotients(a []value) (span, bool) {
 	m, t := a[0].largest(), a[1].tiny
 	if m == nil || m.Cmp(bigNumber) > 0 || a[1].nan || a[1].hasZero() {
@@ -69,7 +70,8 @@ func quotients(a []value) (span, bool) {
 	return r, true
 }
 
-// remainder is mod, or %: it has the sign of the dividend, is no larger, and smaller than the divisor, which is not zero.
+// remainder is mod, or %: it has the sign of the dividend, is no larger, and smaller than the divisor, which is not
+// zero.
 func remainder(a []value) (span, bool) {
 	if !a[0].finite() || a[1].nan || a[1].hasZero() {
 		return span{}, false
@@ -88,8 +90,8 @@ func remainder(a []value) (span, bool) {
 	return r, true
 }
 
-// rounding: to whole numbers, or to tens, hundreds … (of more digits, to less than a whole). Rounding is monotone and leaves the
-// multiples of its step alone; NaN and infinities stay. One more than 131072 nines of a numeric is an error.
+// rounding: to whole numbers, or to tens, hundreds … (of more digits, to less than a whole). Rounding is monotone and
+// leaves the multiples of its step alone; NaN and infinities stay. One more than 131072 nines of a numeric is an error.
 func rounding(a []value) (span, bool) {
 	step := one
 	if len(a) == 2 && a[1].lo.Sign() < 0 {
@@ -105,7 +107,8 @@ func rounding(a []value) (span, bool) {
 	return r, a[0].typ == "float8" || a[0].lo != nil && a[0].hi != nil
 }
 
-// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.
+// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n
+// + 1.
 func buckets(a []value) (span, bool) {
 	ok := a[3].within(one, power(2, 30)) && a[0].finite()
 	for _, v := range a[1:3] {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// function is a function of pg_catalog on arguments of some types: within these bounds it raises no error in PostgreSQL 14 to 18.
+// function is a function of pg_catalog on arguments of some types: within these bounds it raises no error in PostgreSQL
+// 14 to 18.
 type function struct {
 	takes []value
 	gives value // notNull: only NULL gives NULL
@@ -16,8 +17,9 @@ type function struct {
 
 var signature = regexp.MustCompile(`^(\w+)\((.*)\) (\w+)(\??)(!?) ?(\S*)$`)
 
-// functions is the table: name(type bounds, …) result bounds. A result marked ? may be NULL, one marked ! has one spelling. Of texts
-// bounds are of the length. A rule gives the span from the arguments, or says that there the function may fail.
+// functions is the table: name(type bounds, …) result bounds. A result marked ? may be NULL, one marked ! has one
+// spelling. Of texts bounds are of the length. A rule gives the span from the arguments, or says that there the
+// function may fail.
 var functions = map[string][]function{}
 
 func row(text string, rule func(a []value) (span, bool)) {
@@ -114,7 +116,8 @@ func tinyOf(a value) *big.Rat {
 }
 
 func init() {
-	// Text: varlena.c, oracle_compat.c, formatting.c. Texts of a bounded length are no longer than memory: what is left is sizes.
+	// Text: varlena.c, oracle_compat.c, formatting.c. Texts of a bounded length are no longer than memory: what is left
+	// is sizes.
 	row("length(text) int4 0..1073741823", nil)                // textlen counts
 	row("bit_length(text ..2097152) int4 0..134217728", nil)   // octet_length * 8, an int4
 	row("position(text, text) int4 0..1073741823", searchable) // textpos: refuses collations that are not deterministic
@@ -206,7 +209,8 @@ func init() {
 		return span{lo: new(big.Rat).Neg(m), hi: m, tiny: new(big.Rat).Quo(t, big.NewRat(64, 1))}, true
 	})
 	row("sin(float8 -1e300..1e300) float8", func(a []value) (span, bool) {
-		// dsin: of infinity. |sin x| > |x|/2 below 1; no other float8 is nearer than 10^-19 to a multiple of pi (Muller, Elementary Functions, 11)
+		// dsin: of infinity. |sin x| > |x|/2 below 1; no other float8 is nearer than 10^-19 to a multiple of pi
+		// (Muller, Elementary Functions, 11)
 		r := between(big.NewRat(-1, 1), one)
 		if t := tinyOf(a[0]); t != nil {
 			r.tiny = least(new(big.Rat).Mul(t, big.NewRat(1, 4)), new(big.Rat).Inv(power(10, 20)))
@@ -260,8 +264,8 @@ func init() {
 		})
 	}
 
-	// Ranges: rangetypes.c. These look at a range alone; its bounds are values of its elements' type, or NULL. A span of a range is of both
-	// its bounds: it has two, or is empty.
+	// Ranges: rangetypes.c. These look at a range alone; its bounds are values of its elements' type, or NULL. A span
+	// of a range is of both its bounds: it has two, or is empty.
 	for r, e := range ranges {
 		bound := func(a []value) (span, bool) {
 			if a[0].finite() || a[0].none {

@@ -11,8 +11,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// Of timestamps, spans are microseconds of 1970, of dates days, of local times as if UTC; of intervals, microseconds of the magnitudes
-// of months of 31 days, days, and the rest together, with no part below zero where lo is zero.
+// Of timestamps, spans are microseconds of 1970, of dates days, of local times as if UTC; of intervals, microseconds of
+// the magnitudes of months of 31 days, days, and the rest together, with no part below zero where lo is zero.
 var (
 	day     = big.NewRat(86400_000_000, 1)
 	million = power(10, 6)
@@ -84,14 +84,15 @@ func intervalOf(parts [3]*big.Rat) span {
 	return between(zero, m)
 }
 
-// dateParts are fields of dates and times, and what they are between; years and seconds of the epoch depend on the time.
+// dateParts are fields of dates and times, and what they are between; years and seconds of the epoch depend on the
+// time.
 var dateParts = map[string]string{
 	"year": "", "isoyear": "", "decade": "", "epoch": "", "month": "1..12", "day": "1..31", "quarter": "1..4",
 	"week": "1..53", "dow": "0..6", "isodow": "1..7", "doy": "1..366",
 }
 
-// intervalParts are what parts of an interval are counted in: a year has 12 months of 31 days of its span; the epoch has months of 30 days
-// and years of 365.25, and is in seconds.
+// intervalParts are what parts of an interval are counted in: a year has 12 months of 31 days of its span; the epoch
+// has months of 30 days and years of 365.25, and is in seconds.
 var intervalParts = map[string]*big.Rat{
 	"epoch": million, "year": times(day, big.NewRat(372, 1)), "month": times(day, big.NewRat(31, 1)), "day": day,
 	"hour": times(million, big.NewRat(3600, 1)), "minute": times(million, big.NewRat(60, 1)), "second": million,
@@ -99,7 +100,8 @@ var intervalParts = map[string]*big.Rat{
 
 var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60"}
 
-// fieldOf is the name of a field: capitals of ASCII are letters of it (downcase_truncate_identifier; others hang on the encoding).
+// fieldOf is the name of a field: capitals of ASCII are letters of it (downcase_truncate_identifier; others hang on the
+// encoding).
 func fieldOf(v value) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -157,7 +159,8 @@ func part(a []value) (span, bool) {
 	return r.rounded(), true
 }
 
-// exactPart: parts other than of far times have as many digits behind the point as the field (int64_div_fast_to_numeric).
+// exactPart: parts other than of far times have as many digits behind the point as the field
+// (int64_div_fast_to_numeric).
 func exactPart(a []value) (span, bool) {
 	s, ok := part(a)
 	return s, ok && (near(a[1]) || a[1].typ != "interval" && fieldOf(a[0]) != "epoch")
@@ -175,7 +178,8 @@ var truncatedYears = map[string]int64{
 	"second": 0, "minute": 0, "hour": 0, "day": 0, "week": 0, "month": 0, "quarter": 0, "year": 0, "decade": 10, "century": 100, "millennium": 1000,
 }
 
-// binned is date_bin of a constant stride of days and hours, above zero: it goes back by less than two strides (timestamp_bin).
+// binned is date_bin of a constant stride of days and hours, above zero: it goes back by less than two strides
+// (timestamp_bin).
 func binned(a []value) (span, bool) {
 	p, ok := readInterval(word(a[0]))
 	if !ok || !near(a[1]) || !near(a[2]) || p[0].Sign() != 0 || p[1].Sign() < 0 || p[2].Sign() < 0 || p[1].Sign()+p[2].Sign() == 0 {
@@ -193,7 +197,8 @@ func zone(v value) bool {
 	return err == nil && zoneName.MatchString(n) && n != "Local"
 }
 
-// zoned is a time in a zone, or at an offset of less than a day without months and days: it moves by less than two days.
+// zoned is a time in a zone, or at an offset of less than a day without months and days: it moves by less than two
+// days.
 func zoned(a []value) (span, bool) {
 	ok := near(a[1])
 	if a[0].typ == "text" {
@@ -239,8 +244,8 @@ func shifted(op string, a, b value, lacks func(string) (value, error)) (value, e
 	return lacks("type")
 }
 
-// madeInterval is make_interval of years, months, weeks, days, hours, minutes and seconds. Proof: it refuses seconds that are no number,
-// and from PostgreSQL 17 on what is out of range.
+// madeInterval is make_interval of years, months, weeks, days, hours, minutes and seconds. Proof: it refuses seconds
+// that are no number, and from PostgreSQL 17 on what is out of range.
 func madeInterval(a []value) (span, bool) {
 	m := new(big.Rat)
 	for i, unit := range []*big.Rat{

@@ -26,8 +26,8 @@ func ofBits(n int64) span {
 // limits are the smallest and the largest number of an integer type.
 func limits(t string) (lo, hi *big.Rat) { return integers[t].lo, integers[t].hi }
 
-// exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and 1.00), floats
-// (0 and -0), interval, text of a collation that is not deterministic.
+// exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and
+// 1.00), floats (0 and -0), interval, text of a collation that is not deterministic.
 var exactTypes = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "bytea": true,
 	"time": true,
@@ -114,8 +114,8 @@ func given(t string) value {
 	return v
 }
 
-// literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
-// constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
+// literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that
+// is no constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
 func literal(t, s string) value {
 	v := given(t)
 	switch {
@@ -194,7 +194,8 @@ func common(r *big.Rat) bool {
 	return r.Sign() == 0 || a.Cmp(smallest) >= 0 && a.Cmp(largest) <= 0
 }
 
-// instant reads a time to the microsecond, in the zone UTC if it names one, of the years 1 to 9999. Go reads a comma for a point.
+// instant reads a time to the microsecond, in the zone UTC if it names one, of the years 1 to 9999. Go reads a comma
+// for a point.
 func instant(s string) (time.Time, bool) {
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "+00"), "Z")
 	at, err := time.Parse("2006-01-02 15:04:05.999999", s)
@@ -209,8 +210,8 @@ func endless(s string) bool {
 	return s == "infinity" || s == "-infinity" || s == "nan"
 }
 
-// elements are the types of which Check can see whether a string is one: main might read an element of a parameter only where rows
-// come by, so one that is none would fail for some rows alone.
+// elements are the types of which Check can see whether a string is one: main might read an element of a parameter only
+// where rows come by, so one that is none would fail for some rows alone.
 var elements = map[string]func(s string) bool{
 	"text":    func(string) bool { return true },
 	"bpchar":  func(string) bool { return true },

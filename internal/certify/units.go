@@ -157,8 +157,8 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 	return nil
 }
 
-// settle notes what conditions say of columns: which are not NULL, which are public since they equal public ones, and which are
-// the same in all rows of a unit.
+// settle notes what conditions say of columns: which are not NULL, which are public since they equal public ones, and
+// which are the same in all rows of a unit.
 //
 // Rule: a private column that equals a public one in every row left has its values; so has one that a LEFT JOIN
 // compared, where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or met the row that it mirrors. A factor whose key is

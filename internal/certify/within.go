@@ -201,8 +201,8 @@ func (s *scope) centredSum(e *pg.A_Expr) *summed {
 	return &summed{sum.sum.group, sum.sum.under, false, m}
 }
 
-// summable reports whether sums of a value are exact and raise no error: of integers, and of numerics within bounds, or NaN.
-// Infinity is no bound, as a sum of numerics near 10^131072 overflows.
+// summable reports whether sums of a value are exact and raise no error: of integers, and of numerics within bounds, or
+// NaN. Infinity is no bound, as a sum of numerics near 10^131072 overflows.
 func summable(x value) bool {
 	return isNumber(x.typ) && ranks[x.typ] <= 4 && x.lo != nil && x.hi != nil && !x.array
 }
@@ -214,8 +214,8 @@ func notNullOf(n *pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_NullTest{NullTest: &pg.NullTest{Arg: n, Nulltesttype: pg.NullTestType_IS_NOT_NULL}}}
 }
 
-// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads. Those of int4 stay within
-// int8, beyond which int4_sum wraps silently: -2^31 times mostRows is -2^63.
+// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads. Those of
+// int4 stay within int8, beyond which int4_sum wraps silently: -2^31 times mostRows is -2^63.
 func sums(x span, n *big.Rat) span {
 	r := span{lo: zero, hi: zero}
 	n = least(n, mostRows)
