@@ -120,7 +120,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 // Rule: no two groups are alike in all keys, NULL equal to NULL, by the equality of oneEquality; nor in the least value
 // of a key of the rows of one column, nor in a key of the rows among the keys. Proof: GROUP BY; no row is in two
 // groups.
-func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
+func (g *grouping) keyed(r *relation) {
 	k := key{nulls: true}
 	for _, v := range g.list {
 		if !oneEquality(v) {

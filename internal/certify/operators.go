@@ -18,74 +18,60 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	if !ok {
 		return value{}, missing(e.Location, "operator of a schema", "%s", spelledName(e.Name))
 	}
-	switch e.Kind {
-	case pg.A_Expr_Kind_AEXPR_OP:
-	case pg.A_Expr_Kind_AEXPR_NULLIF:
-		return s.nullIf(e)
-	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
-		args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
-		if err != nil {
-			return value{}, err
-		}
-		element := args[1]
-		element.array = !element.array
-		if !comparisons[op] || element.typ != args[0].typ && !isInteger(element.typ) && !isText(element.typ) || !s.compares(args[0], element) {
-			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
-		}
-		r := made("bool", span{}, args...)
-		r.notNull, r.present = false, false
-		return r, nil
-	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT: // ExecEvalDistinct: = of two that are not NULL
-		args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
-		if err != nil {
-			return value{}, err
-		}
-		if op != "=" || !s.compares(args[0], args[1]) {
-			return value{}, missing(e.Location, "IS DISTINCT FROM", "%s and %s", args[0].typ, args[1].typ)
-		}
-		return test(made("bool", span{}, args...)), nil
-	default:
-		return value{}, missing(e.Location, "expression "+e.Kind.String(), "%s", op)
-	}
-	if l, r := e.Lexpr.GetRowExpr(), e.Rexpr.GetRowExpr(); l != nil && r != nil && comparisons[op] {
+	if l, r := e.Lexpr.GetRowExpr(), e.Rexpr.GetRowExpr(); e.Kind == pg.A_Expr_Kind_AEXPR_OP && l != nil && r != nil && comparisons[op] {
 		return s.compareRows(e, l.Args, r.Args)
 	}
-	if e.Lexpr == nil && op == "~" {
-		v, err := s.exprs([]*pg.Node{e.Rexpr})
-		if err == nil && (!isInteger(v[0].typ) || v[0].array) {
-			err = missing(e.Location, "operator ~", "%s", v[0].typ)
-		}
-		if err != nil {
-			return value{}, err
-		}
-		return made(v[0].typ, v[0].add(exactly(one)).negate(), v[0]), nil // int4not: ~x = -1 - x
-	}
-	if e.Lexpr == nil {
+	if e.Kind == pg.A_Expr_Kind_AEXPR_OP && e.Lexpr == nil {
 		v, err := s.exprs([]*pg.Node{e.Rexpr})
 		if err != nil {
 			return value{}, err
 		}
-		return s.arithmetic(e, "-", made(v[0].typ, exactly(zero)), v[0], op == "-")
+		if op == "~" && isInteger(v[0].typ) && !v[0].array {
+			return made(v[0].typ, v[0].add(exactly(one)).negate(), v[0]), nil // int4not: ~x = -1 - x
+		}
+		return s.arithmetic(e, op, made(v[0].typ, exactly(zero)), v[0], op == "-")
 	}
 	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
 	if err != nil {
 		return value{}, err
 	}
 	a, b := args[0], args[1]
+	lacks := func(what string) (value, error) { return value{}, missing(e.Location, what, "%s and %s", a.typ, b.typ) }
+	switch e.Kind {
+	case pg.A_Expr_Kind_AEXPR_OP:
+	case pg.A_Expr_Kind_AEXPR_NULLIF:
+		return s.nullIf(a, b, lacks)
+	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
+		element := b
+		element.array = !element.array
+		if !comparisons[op] || b.typ != a.typ && !isInteger(b.typ) && !isText(b.typ) || !s.compares(a, element) {
+			return lacks("operator " + op + " ANY")
+		}
+		r := made("bool", span{}, a, b)
+		r.notNull, r.present = false, false
+		return r, nil
+	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT: // ExecEvalDistinct: = of two that are not NULL
+		if op != "=" || !s.compares(a, b) {
+			return lacks("IS DISTINCT FROM")
+		}
+		return test(made("bool", span{}, a, b)), nil
+	default:
+		return value{}, missing(e.Location, "expression "+e.Kind.String(), "%s", op)
+	}
 	if comparisons[op] {
 		if s.compares(a, b) {
 			return made("bool", span{}, a, b), nil
 		}
-		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
+		return lacks("operator " + op)
 	}
 	switch {
 	case op == "||":
-		return concatenated(e, a, b)
+		return concatenated(a, b, lacks)
 	case like[op] != "":
 		return s.matches(e, like[op], a, b)
 	case (ranges[a.typ] != "" || ranges[b.typ] != "") && !a.array && !b.array:
-		// Two ranges, or one and an element: total (rangetypes.c: range_before, range_adjacent, range_contains_elem …), but - and +, which
-		// may make two.
+		// Two ranges, or one and an element: total (rangetypes.c: range_before, range_adjacent, range_contains_elem …),
+		// but - and +, which may make two.
 		switch t := a.typ; {
 		case op == "*" && t == b.typ: // what they have in common, perhaps nothing
 			r := a.span
@@ -96,13 +82,13 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		case rangeOperators[op] && t == b.typ, op == "@>" && b.typ == ranges[t], op == "<@" && t == ranges[b.typ] && ranges[b.typ] != "":
 			return made("bool", span{}, a, b), nil
 		}
-		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
+		return lacks("operator " + op)
 	}
 	return s.arithmetic(e, op, a, b, true)
 }
 
 // concatenated is || of texts. Rule: together they are no longer than a text may be. Of text, a span bounds the length.
-func concatenated(e *pg.A_Expr, a, b value) (value, error) {
+func concatenated(a, b value, lacks func(string) (value, error)) (value, error) {
 	for _, v := range []*value{&a, &b} {
 		if v.typ == "unknown" {
 			v.typ, v.span = "text", between(zero, power(2, 20)) // the whole text of the query is no longer
@@ -110,7 +96,7 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 	}
 	n := plus(a.hi, b.hi)
 	if a.typ != "text" || b.typ != "text" || a.array || b.array || n == nil || n.Cmp(power(2, 24)) > 0 {
-		return value{}, missing(e.Location, "operator ||", "%s and %s", a.typ, b.typ)
+		return lacks("operator ||")
 	}
 	return made("text", between(zero, n), a, b), nil
 }
@@ -139,7 +125,8 @@ func (s *scope) compares(a, b value) bool {
 // sorts reports whether values can be put in order.
 func (s *scope) sorts(v value) bool { return v.typ == "row" || s.compares(v, v) }
 
-// floated converts two numbers of different types, of which one is a float, to float8, as PostgreSQL does. It fails if that may fail.
+// floated converts two numbers of different types, of which one is a float, to float8, as PostgreSQL does. It fails if
+// that may fail.
 func floated(a, b value) (value, value, bool) {
 	if a.array || b.array || !isNumber(a.typ) || !isNumber(b.typ) || a.typ == b.typ || ranks[a.typ] < 5 && ranks[b.typ] < 5 {
 		return a, b, true
@@ -153,18 +140,13 @@ func floated(a, b value) (value, value, bool) {
 //
 // Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): integers beside integers stay,
 // else the higher type.
-func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
-	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
-	if err != nil {
-		return value{}, err
+func (s *scope) nullIf(a, b value, lacks func(string) (value, error)) (value, error) {
+	own := isInteger(a.typ) && isInteger(b.typ) || ranks[a.typ] >= ranks[b.typ] && isNumber(b.typ) && (a.typ != "float4" || b.typ == a.typ)
+	if !own || !s.compares(a, b) {
+		return lacks("NULLIF")
 	}
-	x, y := args[0].typ, args[1].typ
-	own := isInteger(x) && isInteger(y) || ranks[x] >= ranks[y] && isNumber(y) && (x != "float4" || y == x)
-	if !own || !s.compares(args[0], args[1]) {
-		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
-	}
-	r := made(args[0].typ, args[0].span, args...)
+	r := made(a.typ, a.span, a, b)
 	r.notNull, r.present = false, false
-	r.nonzero = r.nonzero || args[1].hasOnlyZero() && args[1].notNull // beside NULL, zero stays
+	r.nonzero = r.nonzero || b.hasOnlyZero() && b.notNull // beside NULL, zero stays
 	return r, nil
 }

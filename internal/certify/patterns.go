@@ -8,8 +8,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// row is ROW(…): comparing, sorting and hashing it is total if that of its columns is (record_cmp, hash_record_extended); equal ones have
-// equal bytes if these have.
+// row is ROW(…): comparing, sorting and hashing it is total if that of its columns is (record_cmp,
+// hash_record_extended); equal ones have equal bytes if these have.
 func (s *scope) row(r *pg.RowExpr) (value, error) {
 	args, err := s.exprs(r.Args)
 	if err != nil {
@@ -27,20 +27,17 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 
 // compareRows compares two ROWs column by column (make_row_comparison_op): it is NULL if one is.
 func (s *scope) compareRows(e *pg.A_Expr, left, right []*pg.Node) (value, error) {
-	a, err := s.exprs(left)
+	n := len(left)
+	list, err := s.exprs(slices.Concat(left, right))
 	if err != nil {
 		return value{}, err
 	}
-	b, err := s.exprs(right)
-	if err != nil {
-		return value{}, err
-	}
-	for i := range a {
-		if len(a) != len(b) || !s.compares(a[i], b[i]) {
+	for i := range left {
+		if len(list) != 2*n || !s.compares(list[i], list[n+i]) {
 			return value{}, missing(e.Location, "comparison of rows", "column %d", i+1)
 		}
 	}
-	return made("bool", span{}, append(a, b...)...), nil
+	return made("bool", span{}, list...), nil
 }
 
 // like are the operators that match patterns: of LIKE, or regular expressions.
@@ -81,11 +78,12 @@ var (
 	again   = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)
 )
 
-// similarTo reports whether similar_to_escape surely reads a pattern: it copies sets of characters, and lets % and _ stand for any outside.
+// similarTo reports whether similar_to_escape surely reads a pattern: it copies sets of characters, and lets % and _
+// stand for any outside.
 func similarTo(p string) bool { return len(p) <= 50 && similar.MatchString(p) }
 
-// expression reports whether a pattern is surely a regular expression: atoms, repeated or not, groups, alternatives, ^ and $. Ranges in
-// sets go up (range in regc_locale.c: by code points, in any collation).
+// expression reports whether a pattern is surely a regular expression: atoms, repeated or not, groups, alternatives, ^
+// and $. Ranges in sets go up (range in regc_locale.c: by code points, in any collation).
 func expression(p string) bool {
 	depth, repeatable, group := 0, false, false
 	for p != "" {

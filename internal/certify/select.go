@@ -128,7 +128,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 		r.columns = append(r.columns, column{outputName(t.GetResTarget()), v})
 	}
 	if at.group != nil {
-		at.group.keyed(&r, q)
+		at.group.keyed(&r)
 		s.note("grouping", &r, q.GroupClause...)
 	}
 	if q.HavingClause != nil {

@@ -96,11 +96,9 @@ func merged(a, b value) (value, error) {
 	}
 	v.vague = a.vague || b.vague
 	v.integral = a.integral && b.integral
-	v.exact, v.id, v.ofUnit = a.exact && b.exact && a.typ == b.typ, &id{}, false
+	v.exact, v.id, v.home = a.exact && b.exact && a.typ == b.typ, &id{}, a.home
 	v.unit = holdsUnit(a) && holdsUnit(b)
-	v.present = a.there() && b.there()
 	v.ofUnit = v.unit
-	v.home = a.home
 	if a.ident == b.ident {
 		v.ident = a.ident
 	}

@@ -217,17 +217,13 @@ func notNullOf(n *pg.Node) *pg.Node {
 // sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads. Those of
 // int4 stay within int8, beyond which int4_sum wraps silently: -2^31 times mostRows is -2^63.
 func sums(x span, n *big.Rat) span {
-	r := span{lo: zero, hi: zero}
+	r := between(x.lo, x.hi)
 	n = least(n, mostRows)
 	if x.lo.Sign() < 0 {
-		r.lo = new(big.Rat).Mul(x.lo, n)
-	} else {
-		r.lo = x.lo
+		r.lo = times(x.lo, n)
 	}
 	if x.hi.Sign() > 0 {
-		r.hi = new(big.Rat).Mul(x.hi, n)
-	} else {
-		r.hi = x.hi
+		r.hi = times(x.hi, n)
 	}
 	return r
 }
