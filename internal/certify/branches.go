@@ -135,7 +135,7 @@ func united(a, b value, n *pg.Node) (value, error) {
 // coalesce is COALESCE.
 //
 // Rule: the union of its arguments, not NULL if one is not. COALESCE of an integer of a grouped relation and 0 keeps
-// its influence: a missing row counts as zero too.
+// its influence: a missing row counts as zero.
 func (s *scope) coalesce(args []*pg.Node) (value, error) {
 	first, err := s.expr(args[0])
 	if err != nil {

@@ -175,8 +175,8 @@ var cutType = regexp.MustCompile(`^(?:bpchar|varchar)\((\d+)\)$`)
 
 // cutCast is a text as bpchar(n) or varchar(n).
 //
-// Rule: it is a text of n characters at most, with the collation of the operand, and equal for equal ones. Proof: bpchar and varchar of
-// varchar.c cut what is longer and raise no error, where the cast is written (isExplicit).
+// Rule: it is a text of at most n characters, of the operand's collation, and equal for equal ones. Proof: bpchar and
+// varchar cut what is longer and never fail, where the cast is written (isExplicit).
 func cutCast(v value, t, n string) value {
 	if !blanked(t) {
 		t = "text"

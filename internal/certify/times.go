@@ -22,7 +22,7 @@ var (
 // near reports whether a time is within a million days of 1970.
 //
 // Rule: of such times, sums, zones, parts and conversions stay in range. Proof: timestamp.c and date.c fail only beyond
-// the years -4713 and 294276, a million days are 2738 years, and what is added is near itself.
+// years -4713 and 294276, a million days are 2738 years, and what is added is near itself.
 func near(v value) bool {
 	limit := far
 	if v.typ == "date" {
@@ -279,7 +279,7 @@ var clampedInterval = newForm(`CASE WHEN pg_catalog.date_part('epoch'::pg_catalo
 // Rule: with constants a, b of seconds, d of days and near intervals, it is near. Proof: seconds times '1 second' are
 // that interval, within a and b; of an interval that is left, days are at most d, years d/366, so months less than
 // d/30.5 + 12, and the rest, the epoch less these, at most all together. In PostgreSQL 14, interval2tm fails where
-// hours are beyond int4.
+// hours exceed int4.
 func (s *scope) interval(h holes) (value, error) {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_d"], h["_l"], h["_h"]})
 	if err != nil {

@@ -51,7 +51,7 @@ func isText(t string) bool { return t == "text" || t == "bpchar" || blanked(t) }
 // blanked reports whether a type is bpchar(n): texts of n characters, with blanks at the end that comparisons ignore.
 //
 // Rule: under a deterministic collation, equal values of one such type have equal bytes. Proof: bpchareq compares what
-// is before the blanks by bytes, bpchar_input and bpchar fill up to n. Not so of bpchar, or of two types.
+// is before the blanks by bytes, bpchar_input and bpchar fill up to n.
 func blanked(t string) bool { return strings.HasPrefix(t, "bpchar(") }
 
 // anyOf is what is known of a column of a type.
