@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ const page = "../../docs/certify.md"
 
 const rulesBegin, rulesEnd = "<!-- rules -->\n", "<!-- end of rules -->"
 
-// TestPage: docs/certify.md has every rule of the checker as its code states it.
+// TestPage: docs/certify.md has every rule of the checker as its code states it, and every function that it knows.
 func TestPage(t *testing.T) {
 	content, err := os.ReadFile(page)
 	if err != nil {
@@ -87,7 +88,7 @@ func TestDerivation(t *testing.T) {
 	}
 }
 
-// rules prints the comments that state a rule, file by file.
+// rules prints the comments that state a rule, file by file, and the table of functions.
 func rules(t *testing.T) string {
 	var page strings.Builder
 	files, _ := filepath.Glob("../../internal/certify/*.go")
@@ -106,6 +107,12 @@ func rules(t *testing.T) string {
 		for _, c := range f.Comments {
 			if text := ruleText(c.Text()); text != "" {
 				fmt.Fprintf(&page, "\n`%s`: %s\n", enclosing(f, c), text)
+			}
+		}
+		if name == "table" {
+			page.WriteString("\nWhat each takes without an error, and gives; `..` bounds numbers and lengths of texts; `?`: NULL where no argument is; `!`: one spelling.\n\n")
+			for _, row := range tableRows(f) {
+				fmt.Fprintf(&page, "    %s\n", row)
 			}
 		}
 	}
@@ -146,4 +153,31 @@ func enclosing(f *ast.File, c *ast.CommentGroup) string {
 		}
 	}
 	return "package"
+}
+
+// tableRows are the rows of the table of functions that are written out.
+func tableRows(f *ast.File) (rows []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "row" {
+			rows = append(rows, written(call.Args[0]))
+		}
+		return true
+	})
+	return rows
+}
+
+// written is a string as the code has it: T stands for each type of a loop.
+func written(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		s, _ := strconv.Unquote(x.Value)
+		return s
+	case *ast.BinaryExpr:
+		return written(x.X) + written(x.Y)
+	}
+	return "T"
 }
