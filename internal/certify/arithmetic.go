@@ -14,6 +14,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 	if !known || a.array || b.array {
 		return lacks("type")
 	}
+	if op == "+" && timed[b.typ] && (isInteger(a.typ) || a.typ == "interval") {
+		a, b = b, a
+	}
 	switch {
 	case a.typ == "date" && (isInteger(b.typ) || b.typ == "date"):
 		return dates(op, a, b, lacks)
@@ -64,6 +67,7 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 	}
 	nan := a.nan || b.nan // which passes through, and raises no error
 	a.nan, b.nan = false, false
+	a.tiny, b.tiny = tinyOf(a), tinyOf(b)
 	if !a.finite() || !b.finite() {
 		return lacks("unbounded")
 	}

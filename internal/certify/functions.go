@@ -21,11 +21,13 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	lacks := func(from string) (value, error) {
 		return value{}, missing(c.Location, "cast", "%s to %s", from, t)
 	}
-	if numericType.MatchString(t) && c.Arg.GetTypeCast() == nil {
+	scaled := numericType.FindStringSubmatch(t)
+	if scaled != nil && array && c.Arg.GetTypeCast() == nil {
 		return lacks("no array of texts")
 	}
-	if varying := cutType.MatchString(t) && !blanked(t); varying && (array || c.Arg.GetAConst() != nil || c.Arg.GetParamRef() != nil) {
-		return lacks("no text of rows")
+	varying := cutType.MatchString(t) && !blanked(t)
+	if constant := c.Arg.GetAConst() != nil || c.Arg.GetParamRef() != nil; varying && (array || constant) || scaled != nil && !array && constant {
+		return lacks("no value of rows")
 	}
 	if p := c.Arg.GetParamRef(); p != nil {
 		return s.parameter(p, t, array)
@@ -82,6 +84,13 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	if m := cutType.FindStringSubmatch(t); m != nil && isText(v.typ) && v.typ != t && v.elements == nil {
 		return cutCast(v, t, m[1]), nil
 	}
+	if scaled != nil {
+		r, ok := rescaled(v, scaled[1], scaled[2])
+		if !ok {
+			return lacks(v.typ)
+		}
+		return r, nil
+	}
 	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.canRead(t, *v.elements[0])) {
 		r := s.given(t)
 		r.notNull, r.elements = v.notNull, v.elements
@@ -95,7 +104,7 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 }
 
 // typeName is the name of a type, in pg_catalog or of the user's; those with modifiers are bpchar(n), varchar(n), and
-// numeric(p,s) of an array.
+// numeric(p,s).
 func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	if t.Setof || t.PctType || len(t.ArrayBounds) > 1 {
 		return "", false
@@ -110,7 +119,7 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 			modifiers = append(modifiers, strconv.Itoa(int(m.GetAConst().GetIval().GetIval())))
 		}
 		n += "(" + strings.Join(modifiers, ",") + ")"
-		return n, ok && (cutType.MatchString(n) || numericType.MatchString(n) && len(t.ArrayBounds) == 1)
+		return n, ok && (cutType.MatchString(n) || numericType.MatchString(n))
 	}
 	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
 		if n == "varchar" { // of any length, as text is
@@ -187,6 +196,24 @@ func cutCast(v value, t, n string) value {
 	return r
 }
 
+// rescaled is a number as numeric(p,s).
+//
+// Rule: of bounded numbers that are below 10^(p-s) when they are rounded to s digits behind the point. Proof: apply_typmod of numeric.c raises
+// an error for larger ones, and for infinities.
+func rescaled(v value, precision, scale string) (value, bool) {
+	p, _ := number(precision)
+	s := literal("int4", scale)
+	v, ok := converted(v, "numeric", Facts{})
+	if !ok || v.largest() == nil || s.lo.Sign() < 0 || p.Cmp(s.lo) < 0 || p.Cmp(power(10, 3)) > 0 {
+		return v, false
+	}
+	if plus(v.largest(), times(tenth(s.lo), big.NewRat(1, 2))).Cmp(times(new(big.Rat).Inv(tenth(p)), tenth(s.lo))) >= 0 {
+		return v, false
+	}
+	r, _ := rounding([]value{v, s})
+	return made("numeric", r, v), true
+}
+
 // texts are the types whose output functions print any value in a few hundred bytes.
 var texts = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "float8": true, "float4": true, "time": true,
@@ -215,11 +242,13 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return r, true
 	case v.typ == "bool" && t == "int4":
 		return made(t, between(zero, one), v), true
+	case v.typ != "date" && timed[v.typ] && t == "time": // timestamp_time, timestamptz_time: out of range; NULL of infinities
+		return made(t, span{}, v), near(v)
 	case timed[v.typ] && timed[t]:
-		// Rule: near times stay in range, in any zone. Proof: date2timestamp, timestamp_date and their like check the
-		// range alone.
+		// Rule: near times stay in range, in any zone, and the date of any is one. Proof: date2timestamp and its like check the range alone;
+		// timestamp_date and timestamptz_date fail for what no timestamp is (timestamp2tm), and keep infinities.
 		if !near(v) {
-			return v, false
+			return made(t, span{}, v), t == "date"
 		}
 		r := v.span
 		if v.typ == "date" {

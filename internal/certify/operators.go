@@ -44,6 +44,9 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
 		element := b
 		element.array = !element.array
+		if like[op] != "" && b.array {
+			return s.matchesAny(e, op, a, element)
+		}
 		if !comparisons[op] || b.typ != a.typ && !isInteger(b.typ) && !isText(b.typ) || !s.compares(a, element) {
 			return lacks("operator " + op + " ANY")
 		}
@@ -69,6 +72,11 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		return concatenated(a, b, lacks)
 	case like[op] != "":
 		return s.matches(e, like[op], a, b)
+	case op == "^": // numeric_power, dpow
+		if r, ok := apply("power", args); ok && !a.vague && !b.vague {
+			return r, nil
+		}
+		return lacks("operator ^")
 	case (ranges[a.typ] != "" || ranges[b.typ] != "") && !a.array && !b.array:
 		// Two ranges, or one and an element: total (rangetypes.c: range_before, range_adjacent, range_contains_elem …),
 		// but - and +, which may make two.
@@ -136,12 +144,12 @@ func floated(a, b value) (value, value, bool) {
 	return a, b, ok && both
 }
 
-// nullIf is NULLIF(x, 0): x without zero.
+// nullIf is NULLIF(x, y): x without y.
 //
-// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): integers beside integers stay,
-// else the higher type.
+// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): two of one type stay, and integers
+// beside integers; else the higher type.
 func (s *scope) nullIf(a, b value, lacks func(string) (value, error)) (value, error) {
-	own := isInteger(a.typ) && isInteger(b.typ) || ranks[a.typ] >= ranks[b.typ] && isNumber(b.typ) && (a.typ != "float4" || b.typ == a.typ)
+	own := a.typ == b.typ || isInteger(a.typ) && isInteger(b.typ) || ranks[a.typ] >= ranks[b.typ] && isNumber(b.typ) && (a.typ != "float4" || b.typ == a.typ)
 	if !own || !s.compares(a, b) {
 		return lacks("NULLIF")
 	}

@@ -45,10 +45,9 @@ var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*"
 
 // matches is LIKE, ILIKE, or a regular expression.
 //
-// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash; of a regular expression one of
-// a small language; the collation is deterministic; lowered or expanded text is short. Proof: like_match.c fails for a
-// backslash at the end, and recurses once for each %; regexec.c, without back references, runs an automaton that such a
-// pattern keeps small.
+// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash at its end; of a regular expression one of a small language;
+// the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
+// end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
 func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 	pattern, ok := word(b), isText(a.typ) && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
 	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)
@@ -63,7 +62,7 @@ func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 		ok = ok && a.hi != nil && a.hi.Cmp(power(2, 21)) <= 0
 	}
 	if !b.none {
-		ok = ok && pattern != "" && len(pattern) <= 100 && (kind != "~" && !strings.Contains(pattern, `\`) || kind == "~" && expression(pattern))
+		ok = ok && pattern != "" && len(pattern) <= 100 && (kind != "~" && escaped.MatchString(pattern) || kind == "~" && expression(pattern))
 	}
 	if !ok {
 		return value{}, missing(e.Location, "pattern", "%s of %s", kind, a.typ)
@@ -71,8 +70,26 @@ func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 	return made("bool", span{}, a, b), nil
 }
 
+// matchesAny is LIKE ANY or ALL of a list of patterns, each of which is a constant.
+func (s *scope) matchesAny(e *pg.A_Expr, op string, a, pattern value) (value, error) {
+	list := pattern.elements
+	if len(list) == 0 {
+		return value{}, missing(e.Location, "operator "+op+" ANY", "of no constants")
+	}
+	for i := range list {
+		pattern.elements = list[i : i+1]
+		if _, err := s.matches(e, like[op], a, pattern); err != nil {
+			return value{}, err
+		}
+	}
+	r := made("bool", span{}, a)
+	r.notNull, r.present = false, false
+	return r, nil
+}
+
 var (
-	similar = regexp.MustCompile(`^(?:[A-Za-z0-9 ()|%_]|\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?)+\])+$`)
+	escaped = regexp.MustCompile(`^(?s:[^\\]|\\.)*$`)
+	similar = regexp.MustCompile(`^(?:[A-Za-z0-9 ()|%_*+?]|\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?)+\])+$`)
 	atom    = regexp.MustCompile(`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ](?:-[A-Za-z0-9])?|\[:(?:alpha|digit|alnum|space):\])+\])`)
 	ends    = regexp.MustCompile(`(.)-(.)`)
 	again   = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)

@@ -90,14 +90,14 @@ func remainder(a []value) (span, bool) {
 	return r, true
 }
 
-// rounding: to whole numbers, or to tens, hundreds … (of more digits, to less than a whole). Rounding is monotone and
-// leaves the multiples of its step alone; NaN and infinities stay. One more than 131072 nines of a numeric is an error.
+// rounding: to whole numbers, to tens, hundreds …, or to digits behind the point. Rounding is monotone and leaves the
+// multiples of its step alone, which are the larger step's too; NaN and infinities stay. One more than 131072 nines of a numeric is an error.
 func rounding(a []value) (span, bool) {
-	step := one
-	if len(a) == 2 && a[1].lo.Sign() < 0 {
-		step = power(10, -a[1].lo.Num().Int64())
+	step, least := one, one
+	if len(a) == 2 {
+		step, least = tenth(a[1].lo), tenth(a[1].hi)
 	}
-	r := span{nan: a[0].nan}
+	r := span{nan: a[0].nan, tiny: least}
 	if a[0].lo != nil {
 		r.lo = times(step, new(big.Rat).SetInt(floor(new(big.Rat).Quo(a[0].lo, step))))
 	}
@@ -107,8 +107,46 @@ func rounding(a []value) (span, bool) {
 	return r, a[0].typ == "float8" || a[0].lo != nil && a[0].hi != nil
 }
 
-// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n
-// + 1.
+// tenth is 10^-n of a whole n.
+func tenth(n *big.Rat) *big.Rat {
+	switch {
+	case n == nil: // of NULL
+		return one
+	case n.Sign() < 0:
+		return power(10, -n.Num().Int64())
+	}
+	return new(big.Rat).Inv(power(10, n.Num().Int64()))
+}
+
+// truncating is rounding towards zero, of any numeric: numeric_trunc leaves digits away.
+func truncating(a []value) (span, bool) {
+	r, _ := rounding(a)
+	return r, true
+}
+
+// logarithm makes the rule of a logarithm of bounded numbers above zero. Proof: dlog1, dlog10, numeric_ln and numeric_log raise errors at zero and
+// below alone. They rise, and are off by less than a part of 10^14, as Go's are, whose arguments are rounded to floats; of a float8 that is
+// not 1 they are above 2^-56.
+func logarithm(of func(float64) float64) func(a []value) (span, bool) {
+	return func(a []value) (span, bool) {
+		x := a[0]
+		if !x.finite() || x.lo.Cmp(smallest) < 0 || x.hi.Cmp(largest) > 0 {
+			return span{}, false
+		}
+		at := func(r *big.Rat, side int64) *big.Rat {
+			f, _ := r.Float64()
+			v := new(big.Rat).SetFloat64(of(f))
+			return plus(v, times(plus(new(big.Rat).Abs(v), big.NewRat(1, 20)), new(big.Rat).Mul(big.NewRat(side, 1), tenth(big.NewRat(13, 1)))))
+		}
+		r := between(at(x.lo, -1), at(x.hi, 1))
+		if x.typ == "float8" {
+			r.tiny = new(big.Rat).Inv(power(2, 56))
+		}
+		return r, true
+	}
+}
+
+// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.
 func buckets(a []value) (span, bool) {
 	ok := a[3].within(one, power(2, 30)) && a[0].finite()
 	for _, v := range a[1:3] {
@@ -129,14 +167,17 @@ func exponential(lo, hi *big.Rat) span {
 	return span{lo: zero, hi: up, tiny: new(big.Rat).Quo(down, big.NewRat(2, 1)), nonzero: true}
 }
 
-// powers is power(x, k) of a float8 and a whole k.
+// powers is power(x, k) of a whole k.
 //
-// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero: it neither
-// overflows nor underflows if these do not. Proof: dpow checks only the result of pow, for whole k; pow is off by less
-// than two ulps.
+// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither overflows nor
+// underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is off by less than two ulps. numeric_power,
+// of whole k >= 0, fails where that overflows alone; it has 16 digits that count, or rounds to zero (power_var_int).
 func powers(a []value) (span, bool) {
 	x, k := a[0], a[1]
-	if !x.finite() || x.tiny == nil || !k.finite() || k.lo.Cmp(k.hi) != 0 || !k.lo.IsInt() {
+	if x.tiny = tinyOf(x); x.typ == "numeric" {
+		x.tiny = one
+	}
+	if !x.finite() || x.vague || x.tiny == nil || !k.finite() || k.lo.Cmp(k.hi) != 0 || !k.lo.IsInt() {
 		return span{}, false
 	}
 	most, least := one, one
@@ -145,6 +186,9 @@ func powers(a []value) (span, bool) {
 	}
 	if most.Cmp(largest) > 0 || least.Cmp(smallest) < 0 {
 		return span{}, false
+	}
+	if x.typ == "numeric" {
+		most, least = plus(smallest, times(most, plus(one, new(big.Rat).Inv(power(10, 14))))), nil
 	}
 	r := span{lo: new(big.Rat).Neg(most), hi: most, tiny: least}
 	if x.lo.Sign() >= 0 {

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"math"
 	"math/big"
 	"regexp"
 	"slices"
@@ -63,6 +64,9 @@ func apply(name string, args []value) (value, bool) {
 			switch t := f.takes[i].typ; {
 			case a.typ == t:
 				same++
+			case t == "bpchar" && blanked(a.typ):
+				a.typ = t
+				same++
 			case t == "numeric" && isInteger(a.typ):
 				a, _ = converted(a, t, Facts{})
 			case a.typ == "unknown" && (t == "text" || a.none && ranges[name] != ""):
@@ -109,27 +113,52 @@ func cut(a []value) (span, bool) { return span{lo: zero, hi: a[len(a)-1].hi}, tr
 
 // tinyOf is what magnitudes but zero are above, nil if there is nothing.
 func tinyOf(a value) *big.Rat {
-	if a.hasOnlyZero() {
+	switch {
+	case a.hasOnlyZero():
 		return one
+	case a.lo != nil && a.lo.Sign() > 0 && (a.tiny == nil || a.tiny.Cmp(a.lo) < 0):
+		return a.lo
 	}
 	return a.tiny
 }
 
 func init() {
-	// Text: varlena.c, oracle_compat.c, formatting.c. Texts of a bounded length are no longer than memory: what is left
-	// is sizes.
-	row("length(text) int4 0..1073741823", nil)                // textlen counts
+	// Text: varlena.c, oracle_compat.c, formatting.c. Texts of a bounded length are no longer than memory: what is left is sizes.
+	for _, fn := range []string{"length", "char_length", "character_length", "octet_length"} {
+		for _, t := range []string{"text", "bpchar"} {
+			row(fn+"("+t+") int4 0..1073741823", nil) // textlen, bpcharlen, textoctetlen and bpcharoctetlen count
+		}
+	}
 	row("bit_length(text ..2097152) int4 0..134217728", nil)   // octet_length * 8, an int4
 	row("position(text, text) int4 0..1073741823", searchable) // textpos: refuses collations that are not deterministic
-	row("lower(text ..2097152) text", cased)                   // str_tolower: memory
+	row("strpos(text, text) int4 0..1073741823", searchable)
+	row("lower(text ..2097152) text", cased) // str_tolower: memory
 	row("upper(text ..2097152) text", cased)
-	row("btrim(text) text", notLonger)                                                    // dotrim leaves a part
+	for _, fn := range []string{"btrim", "ltrim", "rtrim"} {
+		row(fn+"(text) text", notLonger) // dotrim leaves a part
+		row(fn+"(text, text ..200) text", notLonger)
+	}
 	row("split_part(text ..2097152, text, int4 1..) text", func(a []value) (span, bool) { // split_part: of field 0; a part, or nothing
 		_, ok := searchable(a)
 		return span{lo: zero, hi: a[0].hi}, ok
 	})
-	row("left(text, int4 0..2097152) text", cut)
-	row("substring(text, int4, int4 0..2097152) text", cut) // text_substring: a negative length; sums are watched for overflow
+	for _, fn := range []string{"left", "right"} { // text_left, text_right: without so many at the other end, if below zero
+		row(fn+"(text, int4 0..2097152) text", cut)
+		row(fn+"(text, int4 -2097152..-1) text", notLonger)
+	}
+	for _, fn := range []string{"substring", "substr"} { // text_substring: a negative length; sums are watched for overflow
+		row(fn+"(text, int4, int4 0..2097152) text", cut)
+		row(fn+"(text, int4) text", notLonger)
+	}
+	row("replace(text, text, text) text", func(a []value) (span, bool) { // replace_text: as textpos; size. Each replaced is one character at least
+		r, ok := lengths(times(a[0].hi, most(one, a[2].hi)))
+		_, found := searchable(a)
+		return r, ok && found && a[2].collation == ""
+	})
+	for _, fn := range []string{"lpad", "rpad"} { // lpad, rpad: size; no text is of negative length
+		row(fn+"(text, int4 0..2097152, text) text", func(a []value) (span, bool) { return lengths(a[1].hi) })
+		row(fn+"(text, int4 0..2097152) text", cut)
+	}
 	row("repeat(text, int4 0..2097152) text", func(a []value) (span, bool) {
 		return lengths(times(a[0].hi, a[1].hi)) // repeat: size
 	})
@@ -147,13 +176,21 @@ func init() {
 	for _, t := range []string{"int2", "int4", "int8", "numeric", "float8"} {
 		row("abs("+t+") "+t, absolute) // of the least integer
 	}
-	row("sign(numeric) numeric", func(a []value) (span, bool) {
-		r := span{lo: big.NewRat(-1, 1), hi: one, nan: a[0].nan}
-		if a[0].lo != nil && a[0].lo.Sign() >= 0 {
-			r.lo = zero
-		}
-		return r, true
-	})
+	for _, t := range []string{"numeric", "float8"} {
+		row("sign("+t+") "+t, func(a []value) (span, bool) { // numeric_sign, dsign
+			r := span{lo: big.NewRat(-1, 1), hi: one, nan: a[0].nan, tiny: one}
+			if a[0].lo != nil && a[0].lo.Sign() >= 0 {
+				r.lo = zero
+			}
+			return r, true
+		})
+		row("ln("+t+") "+t, logarithm(math.Log))
+		row("log("+t+") "+t, logarithm(math.Log10))
+		row("log10("+t+") "+t, logarithm(math.Log10))
+	}
+	for _, t := range []string{"int2", "int4", "int8"} {
+		row("mod("+t+", "+t+") "+t, remainder) // int4mod: by zero
+	}
 	row("trim_scale(numeric) numeric!", first) // as few digits behind the point as the value needs: equal numbers have equal bytes
 	row("div(numeric, numeric) numeric", quotients)
 	row("mod(numeric, numeric) numeric", remainder)
@@ -164,6 +201,8 @@ func init() {
 		r := between(zero, times(a[0].largest(), a[1].largest())) // int4lcm: overflow
 		return r, r.inside("int4")
 	})
+	row("trunc(numeric) numeric", truncating)
+	row("trunc(numeric, int4 -20..100) numeric", truncating)
 	for _, fn := range []string{"floor", "ceil", "ceiling", "trunc", "round"} {
 		row(fn+"(numeric) numeric", rounding)
 		row(fn+"(float8) float8", rounding) // dfloor, dceil, dtrunc, dround check nothing
@@ -171,9 +210,6 @@ func init() {
 	row("round(numeric, int4 -20..20) numeric", rounding)
 	row("width_bucket(numeric, numeric, numeric, int4) int4", buckets)
 	row("width_bucket(float8, float8, float8, int4) int4", buckets)
-	row("ln(numeric 1..) numeric 0..", func(a []value) (span, bool) { // numeric_ln: not above zero. ln x < x
-		return span{lo: zero, hi: a[0].hi, nan: a[0].nan}, a[0].largest() != nil
-	})
 	row("sqrt(float8 0..) float8", func(a []value) (span, bool) { // dsqrt: below zero. A root is between 1 and its square
 		r := span{lo: zero, nan: a[0].nan}
 		if t := tinyOf(a[0]); t != nil {
@@ -217,16 +253,31 @@ func init() {
 		}
 		return r, true
 	})
-	row("tan(float8 -1e300..1e300) float8", nil) // dtan: of infinity
-	row("tanh(float8) float8 -1..1", nil)        // dtanh
-	row("asin(float8 -1..1) float8 -2..2", nil)  // dasin: beyond 1
+	row("cos(float8 -1e300..1e300) float8", func([]value) (span, bool) { // dcos: of infinity. As near to zero as sin, at the odd halves of pi
+		r := between(big.NewRat(-1, 1), one)
+		r.tiny = new(big.Rat).Inv(power(10, 20))
+		return r, true
+	})
+	row("tan(float8 -1e300..1e300) float8", nil)                    // dtan: of infinity
+	row("tanh(float8) float8 -1..1", nil)                           // dtanh
+	row("asin(float8 -1..1) float8", func(a []value) (span, bool) { // dasin: beyond 1. It is no less than its argument
+		r := between(big.NewRat(-2, 1), big.NewRat(2, 1))
+		r.tiny = times(tinyOf(a[0]), big.NewRat(9, 10))
+		return r, true
+	})
+	row("acos(float8 -1..1) float8", func([]value) (span, bool) { // dacos: beyond 1. Of 1 less 2^-53 it is above 2^-27
+		r := between(zero, big.NewRat(4, 1))
+		r.tiny = new(big.Rat).Inv(power(2, 28))
+		return r, true
+	})
 	row("atan2(float8, float8) float8 -4..4", nil)
-	row("power(float8, float8 1..8) float8", powers)
+	row("power(float8, float8 0..16) float8", powers)
+	row("power(numeric, numeric 0..16) numeric", powers)
 
 	// Times: timestamp.c, date.c. See near.
-	row("make_date(int4 1..9999, int4 1..12, int4 1..28) date", madeDate)                  // make_date: a day that is none
-	row("to_timestamp(float8 0..100000000000) timestamptz", func(a []value) (span, bool) { // float8_timestamptz: NaN, or out of range
-		return between(zero, plus(new(big.Rat).Mul(a[0].hi, million), one)), true
+	row("make_date(int4 1..9999, int4 1..12, int4 1..28) date", madeDate)               // make_date: a day that is none
+	row("to_timestamp(float8 -200e9..9e12) timestamptz", func(a []value) (span, bool) { // float8_timestamptz: NaN, or out of range
+		return between(plus(times(a[0].lo, million), big.NewRat(-1024, 1)), plus(times(a[0].hi, million), big.NewRat(1024, 1))), true
 	})
 	for _, t := range []string{"timestamp", "timestamptz"} {
 		row("date_part(text, "+t+") float8?", part)
@@ -255,6 +306,8 @@ func init() {
 		return s, ok && near(a[1])
 	})
 	row("extract(text, date) numeric?!", part)
+	row("date_part(text, time) float8", part)
+	row("extract(text, time) numeric", part)
 	row("date_part(text, interval) float8?", part)
 	row("extract(text, interval) numeric?!", exactPart)
 	row("extract(text, interval) numeric?", part)

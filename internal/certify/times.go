@@ -98,7 +98,7 @@ var intervalParts = map[string]*big.Rat{
 	"hour": times(million, big.NewRat(3600, 1)), "minute": times(million, big.NewRat(60, 1)), "second": million,
 }
 
-var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60"}
+var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60", "milliseconds": "0..60000", "microseconds": "0..60000000"}
 
 // fieldOf is the name of a field: capitals of ASCII are letters of it (downcase_truncate_identifier; others hang on the
 // encoding).
@@ -132,6 +132,9 @@ func part(a []value) (span, bool) {
 			}
 		}
 		return r, field == "epoch" || near(v) && (field == "year" || field == "month" || field == "day" || ofTime)
+	case v.typ == "time": // time_part_common; 24:00 is one
+		hi := map[string]int64{"hour": 24, "minute": 59, "second": 60, "epoch": 86400}[field]
+		return span{lo: zero, hi: big.NewRat(hi, 1), tiny: r.tiny}, hi > 0
 	case !ofDate && !ofTime || ofTime && v.typ == "date":
 		return r, false
 	}

@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/certify"
@@ -31,6 +32,28 @@ func TestFunctions(t *testing.T) {
 		`pg_catalog.split_part(` + name + `, '@'::pg_catalog.text, p.age) = 'x'::pg_catalog.text`: false,
 		`pg_catalog.split_part(p.name, '@'::pg_catalog.text, 1) = 'x'::pg_catalog.text`:           false,
 
+		`pg_catalog.replace(` + name + `, 'a'::pg_catalog.text, 'bb'::pg_catalog.text) = ''::pg_catalog.text`:             true,
+		`pg_catalog.replace(` + name + `, 'a'::pg_catalog.text, '` + strings.Repeat("b", 17) + `'::pg_catalog.text) = ''`: false,
+		`pg_catalog.lpad(p.name, 1000, 'x'::pg_catalog.text) = ''::pg_catalog.text`:                                       true,
+		`pg_catalog.lpad(p.name, p.age, 'x'::pg_catalog.text) = ''::pg_catalog.text`:                                      false,
+		`pg_catalog."right"(p.name, '-2147483648'::pg_catalog.int4) = ''::pg_catalog.text`:                                false,
+		`pg_catalog.ln(LEAST(GREATEST(p.age, 1), 100)::pg_catalog.float8) > 1::pg_catalog.float8`:                         true,
+		`pg_catalog.ln(LEAST(GREATEST(p.age, 0), 100)::pg_catalog.float8) > 1::pg_catalog.float8`:                         false,
+		`LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                 true,
+		`LEAST(GREATEST(p.age, 0), 1000)::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                false,
+		`p.age::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                                          false,
+		`pg_catalog.power(LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric, 16::pg_catalog.numeric) > 1`:                true,
+		`pg_catalog.power(LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric, 0.5) > 1`:                                   false,
+		`p.seen::pg_catalog.date > '2020-01-01'::pg_catalog.date`:                                                         true,
+		`p.seen::pg_catalog.time > '12:00:00'::pg_catalog.time`:                                                           false,
+		seen + `::pg_catalog.time > '12:00:00'::pg_catalog.time`:                                                          true,
+		name + ` ~~ 'a\_b%'::pg_catalog.text`:                                                                             true,
+		name + ` ~~ 'a\'::pg_catalog.text`:                                                                                false,
+		name + ` ~~ ANY (ARRAY['a%', 'b\']::pg_catalog.text[])`:                                                           false,
+		name + ` ~~ ANY (ARRAY['a%', 'b%']::pg_catalog.text[])`:                                                           true,
+
+		similar(`(a|b)+[c-d]*_%`):    true,
+		similar(`a**`):               false,
 		similar(`10[0-5]%`):          true,
 		similar(`[^a-c0-9X]_|%`):     true,
 		similar(`10[5-0]%`):          false,

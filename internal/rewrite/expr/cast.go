@@ -161,7 +161,6 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		err = c.textCast(out, x, to, typmod)
 	case from == pgtype.BoolOID && to == pgtype.Int4OID:
 		out.bounds = bounds.Between(0, 1)
-	case from == pgtype.Int4OID && to == pgtype.BoolOID:
 	default:
 		return nil, Refuse(refusal.Cast, loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, pgresolve.Display(from), pgresolve.Display(to)), "cast constants and parameters only, or filter on the column as it is")
 	}
@@ -251,10 +250,8 @@ func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
 		} else {
 			out.quantum = floatQuantum(bounds.Pow10(-x.scale), to)
 		}
-	case to == pgtype.Float4OID && x.quantum < 0:
-		return c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(to), "cast to double precision")
 	case to == pgtype.Float4OID:
-		out.quantum = floatQuantum(bounds.Pow2(-x.quantum), to)
+		return c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(to), "cast to double precision")
 	default:
 		out.quantum = x.quantum
 	}
@@ -293,11 +290,8 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 
 // printedLen is how long the text of a value of a built-in type may be; -1: unknown.
 func printedLen(x *Expr) int {
-	switch x.typ {
-	case pgtype.NumericOID:
+	if x.typ == pgtype.NumericOID {
 		return -1
-	case pgtype.IntervalOID: // -178956970 years -8 mons -2147483648 days -2562047788:00:54.775807
-		return 80
 	}
 	return 64
 }
@@ -305,10 +299,10 @@ func printedLen(x *Expr) int {
 // printed refuses the text of a value that the session wants in another style than main prints.
 func (c *call) printed(x *Expr) error {
 	switch {
+	case x.typ == pgtype.IntervalOID:
+		return c.refuse(refusal.Cast, "the text of an interval is not available", "use EXTRACT")
 	case c.b.scope.Prints(x.typ):
 		return nil
-	case x.typ == pgtype.IntervalOID:
-		return c.refuse(refusal.DateStyle, "the text of an interval is available in the style postgres alone", "SET IntervalStyle = 'postgres', or use EXTRACT")
 	}
 	return c.refuse(refusal.DateStyle, "the text of a date or time is available in the style ISO alone", "SET DateStyle = 'ISO', or use to_char")
 }

@@ -15,14 +15,10 @@ import (
 func (c *call) timeCast(out, x *Expr, to uint32) error {
 	b := x.bounds
 	stamp := func(r *big.Rat) *big.Rat { return bounds.Floor(quo(r, microsPerDay)) }
+	if out.typmod >= 0 {
+		return c.refuse(refusal.Cast, "times are not rounded to so many digits", "write date_trunc('second', x)")
+	}
 	switch from := x.typ; {
-	case from == to:
-		out.bounds = b.Widen(microsPerSec)
-		if to == pgtype.TimeOID {
-			out.bounds = dayRange
-			return nil
-		}
-		return c.boundedCast(out)
 	case from == pgtype.DateOID && (to == pgtype.TimestampOID || to == pgtype.TimestamptzOID):
 		out.bounds = b.Scale(microsPerDay)
 		if to == pgtype.TimestamptzOID {
@@ -43,9 +39,8 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 		return c.boundedCast(out)
 	case (from == pgtype.TimestampOID || from == pgtype.TimestamptzOID) && to == pgtype.TimeOID:
 		out.bounds = dayRange
-		out.nullable = out.nullable || !b.Finite() // of infinity
-	case from == pgtype.TimeOID && to == pgtype.IntervalOID:
-		out.bounds, out.monthless = dayOf(x), true
+		_, err := c.finite()
+		return err
 	default:
 		return c.refuse(refusal.Cast, fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
 	}

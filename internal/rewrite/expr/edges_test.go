@@ -37,7 +37,7 @@ func (g edgeGenerator) num(d int) string {
 	case 0, 1, 2:
 		return "(" + a + " " + g.pick("+", "-", "*", "/", "%") + " " + b + ")"
 	case 3:
-		return g.pick("sqrt", "ln", "log", "exp", "cbrt", "degrees", "radians", "sin", "cos", "atan", "asin", "acos", "tanh", "floor", "ceil", "round", "trunc", "abs", "sign", "- ") + "(" + a + ")"
+		return g.pick("sqrt", "ln", "log", "exp", "radians", "sin", "cos", "asin", "acos", "tanh", "floor", "ceil", "round", "trunc", "abs", "sign", "- ") + "(" + a + ")"
 	case 4:
 		return g.pick("power", "mod", "div", "log", "atan2", "gcd", "lcm") + "(" + a + ", " + b + ")"
 	case 5:

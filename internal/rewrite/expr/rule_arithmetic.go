@@ -21,9 +21,8 @@ var arithmeticRules = []rule{
 	{names: "% mod", args: "numeric,numeric", total: numericDivisor, bounded: true, apply: remainder},
 	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds, or an operand of a comparison (0: NULL)", bounded: true, apply: floatQuo},
 	{names: "-", args: "int2|int4|int8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Neg)},
-	{names: "-", args: "numeric|float4|float8", total: "always", apply: image(bounds.Interval.Neg)},
-	{names: "+", args: "int2|int4|int8|numeric|float4|float8", total: "always", apply: image(func(i bounds.Interval) bounds.Interval { return i })},
-	{names: "abs @", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Abs)},
+	{names: "-", args: "numeric|float4|float8", total: "bounded operand", bounded: true, apply: image(bounds.Interval.Neg)},
+	{names: "abs", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Abs)},
 	{names: "sign", args: "numeric|float8", total: "always", apply: sign},
 }
 

@@ -20,7 +20,6 @@ var datetimeRules = []rule{
 	{names: "*", args: "interval,float8 float8,interval", total: "an interval without months; bounded operands, a result of at most 10^17 microseconds", bounded: true, apply: spanScale},
 	{names: "age", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", bounded: true, cost: cost{steps: 30}, apply: age},
 	{names: "age", args: "timestamp|timestamptz", total: "bounded operand", cost: cost{steps: 30}, apply: ageNow},
-	{names: "isfinite", args: "date|timestamp|timestamptz|interval", total: "always", unclamped: true},
 	{names: "timezone", args: "text,timestamp|timestamptz", total: "a constant zone; bounded operand", constants: []string{"the time zone"}, bounded: true, cost: cost{steps: 60}, apply: zone},
 	{names: "to_timestamp", args: "float8", total: "bounded operand within years -4600 to 270000", bounded: true, apply: toTimestamp},
 	{names: "date_bin", args: "interval,timestamp,timestamp interval,timestamptz,timestamptz", total: "a constant stride of days and time above 0, a constant origin; bounded operand", constants: []string{"its stride", "", "its origin"}, bounded: true, cost: cost{steps: 25}, apply: dateBin},

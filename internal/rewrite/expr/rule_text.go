@@ -12,19 +12,17 @@ import (
 )
 
 var textRules = []rule{
-	{names: "lower upper initcap reverse btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, short: true, apply: lengthOf(3)}, // ß, İ
+	{names: "lower upper btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, short: true, apply: lengthOf(3)}, // ß, İ
 	{names: "length char_length character_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength(1)},
 	{names: "octet_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength(4)},
 	{names: "btrim ltrim rtrim", args: "text,text", total: "constant characters of at most 100", unclamped: true, short: true, constants: []string{"", "the set of characters"}, apply: lengthOf(1)},
 	{names: "left", args: "text,int4", total: "always", unclamped: true, apply: leftRight},
 	{names: "right", args: "text,int4", total: "always", unclamped: true, apply: leftRight},
 	{names: "strpos position", args: "text,text", total: "deterministic collation; a constant to look for", unclamped: true, short: true, deterministic: true, constants: []string{"", "what to look for"}, apply: textLength(1)},
-	{names: "starts_with ^@", args: "text,text", total: "always", unclamped: true, deterministic: true},
 	{names: "substring substr", args: "text,int4 text,int4,int4", total: "constant length ≥ 0, start and end that do not overflow", unclamped: true, apply: substring},
 	{names: "replace", args: "text,text,text", total: "constant strings; operands up to 2^20 characters", unclamped: true, short: true, deterministic: true, constants: []string{"", "what to replace", "the replacement"}, apply: replace},
 	{names: "split_part", args: "text,text,int4", total: "operands up to 2^20 characters; a constant separator and field ≥ 1", unclamped: true, short: true, deterministic: true, constants: []string{"", "the separator", "the field number"}, apply: splitPart},
-	{names: "lpad rpad", args: "text,int4 text,int4,text", total: "a constant length of at most 1000 and constant characters of at most 100", unclamped: true, constants: []string{"", "the length", "the filling"}, apply: pad},
-	{names: "md5", args: "text", total: "operands up to 2^20 characters", unclamped: true, short: true, cost: cost{steps: 130}, apply: func(_ *call, e *Expr) error { e.maxLen = 32; return nil }},
+	{names: "lpad rpad", args: "text,int4 text,int4,text", total: "a constant length from 0 to 1000 and constant characters of at most 100", unclamped: true, constants: []string{"", "the length", "the filling"}, apply: pad},
 	{names: "||", args: "text,text text,anynonarray anynonarray,text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: concatenate},
 }
 
@@ -146,7 +144,7 @@ func replace(c *call, e *Expr) error {
 	if e.maxLen = c.args[0].maxLen; len(to) > len(from) {
 		e.maxLen *= len(to)
 	}
-	if len(to) > 100 || e.maxLen > 100*maxChars {
+	if e.maxLen > 16*maxChars {
 		return c.refuse(refusal.TextLength, "the result may be too long", "shorten the operand with left(x, n)")
 	}
 	return nil
@@ -162,10 +160,10 @@ func splitPart(c *call, e *Expr) error {
 
 func pad(c *call, e *Expr) error {
 	n := c.intOf(1)
-	if n > 1000 {
-		return c.refuse(refusal.TextLength, "the length is above 1000", "")
+	if n < 0 || n > 1000 {
+		return c.refuse(refusal.TextLength, "the length is not from 0 to 1000", "")
 	}
-	e.maxLen = int(max(n, 0))
+	e.maxLen = int(n)
 	return nil
 }
 
