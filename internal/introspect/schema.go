@@ -96,11 +96,8 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 		if in.typeName != c.typeName || in.collation != c.collation {
 			return nil, fmt.Errorf("%s.%s is %s in main and %s in the shadow", name, c.name, c.spelled(), in.spelled())
 		}
-		if a, b := main.types[c.oid].labels, shadow.types[in.oid].labels; !slices.Equal(a, b) {
-			return nil, fmt.Errorf("the labels of %s, the type of %s.%s, differ between main and shadow", c.typeName, name, c.name)
-		}
-		if !sameDomain(main, shadow, c.oid, in.oid) {
-			return nil, fmt.Errorf("%s, the type of %s.%s, is over another type in main than in the shadow", c.typeName, name, c.name)
+		if problem := typesDiffer(main, shadow, c.oid, in.oid); problem != "" {
+			return nil, fmt.Errorf("%s.%s: %s", name, c.name, problem)
 		}
 		width := int64(0)
 		if public {
@@ -132,19 +129,21 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	return r, nil
 }
 
-// sameDomain says that two types of one name are over the same type, through all domains and arrays between, with the same labels.
-func sameDomain(main, shadow *Catalogs, m, s uint32) bool {
+// typesDiffer says how two types of one name differ, through all domains and arrays between: empty, if they do not.
+func typesDiffer(main, shadow *Catalogs, m, s uint32) string {
 	for {
 		a, b := main.types[m], shadow.types[s]
 		switch {
-		case a.kind != b.kind || a.over != b.over || !slices.Equal(a.labels, b.labels):
-			return false
+		case a.kind != b.kind || a.over != b.over:
+			return fmt.Sprintf("%s.%s is over another type in main than in the shadow", a.schema, a.name)
+		case !slices.Equal(a.labels, b.labels):
+			return fmt.Sprintf("the labels of %s.%s differ between main and shadow", a.schema, a.name)
 		case a.kind == 'd':
 			m, s = a.base, b.base
 		case a.elem != 0 && b.elem != 0:
 			m, s = a.elem, b.elem
 		default:
-			return true
+			return ""
 		}
 	}
 }
