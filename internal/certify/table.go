@@ -18,19 +18,21 @@ type function struct {
 
 var signature = regexp.MustCompile(`^(\w+)\((.*)\) (\w+)(\??)(!?) ?(\S*)$`)
 
-// functions is the table: name(type bounds, …) result bounds. A result marked ? may be NULL, one marked ! has one
+type functionTable map[string][]function
+
+var functions = known()
+
+// row adds a function: name(type bounds, …) result bounds. A result marked ? may be NULL, one marked ! has one
 // spelling. Of texts bounds are of the length. A rule gives the span from the arguments, or says that there the
 // function may fail.
-var functions = map[string][]function{}
-
-func row(text string, rule func(a []value) (span, bool)) {
+func (t functionTable) row(text string, rule func(a []value) (span, bool)) {
 	m := signature.FindStringSubmatch(text)
 	f := function{gives: value{typ: m[3], span: spanText(m[3], m[6]), notNull: m[4] == "", exact: m[5] == "!"}, rule: rule}
 	for _, p := range strings.Split(m[2], ", ") {
 		t, b, _ := strings.Cut(p, " ")
 		f.takes = append(f.takes, value{typ: t, span: spanText(t, b)})
 	}
-	functions[m[1]] = append(functions[m[1]], f)
+	t[m[1]] = append(t[m[1]], f)
 }
 
 // spanText reads "0..5", "0.." or "".
@@ -122,7 +124,9 @@ func tinyOf(a value) *big.Rat {
 	return a.tiny
 }
 
-func init() {
+func known() functionTable {
+	all := functionTable{}
+	row := all.row
 	// Text: varlena.c, oracle_compat.c, formatting.c. Texts of a bounded length are no longer than memory: what is left is sizes.
 	for _, fn := range []string{"length", "char_length", "character_length", "octet_length"} {
 		for _, t := range []string{"text", "bpchar"} {
@@ -333,4 +337,5 @@ func init() {
 		}
 		row(r+"("+e+", "+e+", text) "+r, rangeOf)
 	}
+	return all
 }
