@@ -90,9 +90,9 @@ func TestRefusalsPage(t *testing.T) {
 
 // refusedAs is what a client is told of a statement, whether it is a question or not.
 func (w *world) refusedAs(s pageStatement) string {
-	if style, rest, ok := strings.Cut(strings.TrimPrefix(s.sql, "SET IntervalStyle = '"), "';\n"); ok {
+	if style, rest, ok := strings.Cut(strings.TrimPrefix(s.sql, "SET DateStyle = '"), "';\n"); ok {
 		session := w.session
-		session.IntervalStyle = style
+		session.DateStyle = style
 		return w.as(session).refusedAs(pageStatement{rest, s.params})
 	}
 	parsed, err := rewrite.Parse(s.sql, 32768)
