@@ -55,9 +55,6 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		}
 		return r, nil
 	}
-	if isInteger(typ) && (op == "#" || op == "<<" || op == ">>") {
-		return bits(op, a, b, lacks)
-	}
 	if ranks[typ] > 4 && (op == "+" || op == "-") && b.hasOnlyZero() {
 		// Rule: x + 0 is x, and of one spelling where the zero is 0 and not -0. Proof: no sum that is x is too large;
 		// -0 + 0 is 0.
@@ -105,29 +102,6 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		v.sum = s.centredSum(e)
 	}
 	return v, err
-}
-
-// bits are # and shifts of integers: total, and any number of the type. Those of numbers that are not below zero stay
-// so, if what is shifted to the left has room.
-func bits(op string, a, b value, lacks func(string) (value, error)) (value, error) {
-	typ := a.typ
-	if op != "#" && b.typ != "int4" && b.typ != "int2" || op == "#" && a.typ != b.typ {
-		return lacks("type")
-	}
-	r := spanOf(typ)
-	r.tiny = nil
-	positive := a.lo != nil && a.lo.Sign() >= 0 && b.lo != nil && b.lo.Sign() >= 0
-	switch {
-	case op == ">>" && positive && b.within(zero, big.NewRat(15, 1)):
-		r = between(zero, a.hi)
-	case op == "<<" && positive && b.within(zero, big.NewRat(15, 1)):
-		if m := new(big.Rat).Mul(a.hi, power(2, b.hi.Num().Int64())); between(zero, m).inside(typ) {
-			r = between(zero, m)
-		}
-	case op == "#" && positive:
-		r = between(zero, power(2, int64(most(a.hi, b.hi).Num().BitLen())))
-	}
-	return made(typ, r, a, b), nil
 }
 
 var square = newForm(`_k * _a * _a`)

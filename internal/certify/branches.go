@@ -25,10 +25,6 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if c.Arg != nil {
 		return value{}, missing(c.Location, "CASE with an argument", "CASE x WHEN")
 	}
-	if v, ok := s.orderedRange(c); ok {
-		s.applied = "orderedRange"
-		return v, nil
-	}
 	at, branches, conditions := s, []value{}, []value{}
 	branch := func(at *scope, n *pg.Node) error {
 		v, err := at.exprs([]*pg.Node{n})
@@ -170,7 +166,8 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 	}
 	r.ofUnit = r.ofUnit || isUnit && r.there() && !r.around
 	if len(list) == 2 && list[1].hasOnlyZero() {
-		r.sum, r.total, r.dominated, r.moves, r.pieces = first.sum, first.total, first.dominated, first.moves, first.pieces // no row adds nothing
+		// no row adds nothing
+		r.sum, r.total, r.dominated, r.moves, r.pieces = first.sum, first.total, first.dominated, first.moves, first.pieces
 	}
 	return r, nil
 }

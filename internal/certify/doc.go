@@ -11,7 +11,7 @@
 // sets.go (queries, groups, aggregates and windows within a unit, UNION and friends); forms.go, layers.go and
 // exclude.go (what bounds a unit, several integers together, rows that are in one condition at most); scope.go,
 // expr.go, types.go and interval.go (names, values, what is known of them); branches.go, collate.go, operators.go,
-// arithmetic.go, functions.go, table.go, spans.go, times.go, ranges.go and patterns.go (what raises no error);
-// derivation.go (which rules were applied, for an auditor). CONTRIBUTING.md says how a function and a join get their
-// rules.
+// arithmetic.go, casts.go, functions.go, table.go, spans.go, times.go, ranges.go and patterns.go (what raises no
+// error); derivation.go (which rules were applied, for an auditor). CONTRIBUTING.md says how a function and a join get
+// their rules.
 package certify

@@ -32,8 +32,11 @@ type Table struct {
 	Unit    string // column that holds the unit, or
 	Via     *Via   // the key that leads to it
 	Columns map[string]Column
-	Unique  [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
-	Spread  bool       // its rows are elsewhere, too: it is read without ONLY. A foreign table, and one with children, has no unique sets
+	// sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns'
+	// collations
+	Unique [][]string
+	// its rows are elsewhere, too: it is read without ONLY. A foreign table, and one with children, has no unique sets
+	Spread bool
 }
 
 // Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the
@@ -46,7 +49,9 @@ type Column struct {
 	NotNull       bool
 	Collation     string // of text, as quote_ident spells it: public."Ci"; "" is the default
 	Deterministic bool   // equal values have equal bytes: for text, a deterministic collation
-	OneUnit       string // TableName, a dot, and the column whose equal values belong to one unit, this column's rows included, or to rows without a unit
+	// TableName, a dot, and the column whose equal values belong to one unit, this column's rows included, or to rows
+	// without a unit
+	OneUnit string
 }
 
 // Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.
@@ -58,10 +63,11 @@ type Value struct {
 
 // Kinds of outputs.
 const (
-	Integer   = "integer"   // moves by Delta, Total, Groups
-	Public    = "public"    // a key whose values are public, an ordinal of the domain, or a constant
-	Private   = "private"   // a key that holds values of private rows: partition selection alone may give it out
-	Listed    = "listed"    // claimed: a key by which groups are found that the caller has a list of, of Groups groups; no other is given out
+	Integer = "integer" // moves by Delta, Total, Groups
+	Public  = "public"  // a key whose values are public, an ordinal of the domain, or a constant
+	Private = "private" // a key that holds values of private rows: partition selection alone may give it out
+	// claimed: a key by which groups are found that the caller has a list of, of Groups groups; no other is given out
+	Listed    = "listed"
 	Selection = "selection" // claimed: the integer that partition selection compares with its threshold
 	Bin       = "bin"       // claimed: a private key that is a bin of a histogram, which no mechanism gives out
 )

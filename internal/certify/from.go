@@ -337,7 +337,8 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 		}
 		out.rows = most(times(l.rows, r.rows), plus(l.rows, r.rows))
 		if len(on) == 1 && len(eq.pairs) == 1 && eq.pairs[0].a.unit && eq.pairs[0].b.unit && eq.pairs[0].oneUnit() {
-			out.rows = most(times(l.rows, r.rows), most(l.rows, r.rows)) // all rows of a unit meet, so none is padded if both sides have some
+			// all rows of a unit meet, so none is padded if both sides have some
+			out.rows = most(times(l.rows, r.rows), most(l.rows, r.rows))
 		}
 		out.keys, out.unsure = nil, true
 	default:

@@ -6,13 +6,14 @@ import (
 )
 
 var (
-	one       = big.NewRat(1, 1)
-	zero      = new(big.Rat)
-	mostRows  = power(2, 32)                          // that an aggregate reads at most: see docs/certify.md
-	ulp       = new(big.Rat).SetFrac64(1, 1<<52)      // relative error of a float8 operation is at most half of it
-	largest   = new(big.Rat).Sub(power(10, 308), one) // float8s up to here are finite, and stay so when rounded
-	smallest  = new(big.Rat).Inv(power(10, 300))      // products above it do not underflow
-	bigNumber = power(10, 1000)                       // numeric holds 131072 digits before the point: finite operations stay below
+	one      = big.NewRat(1, 1)
+	zero     = new(big.Rat)
+	mostRows = power(2, 32)                          // that an aggregate reads at most: see docs/certify.md
+	ulp      = new(big.Rat).SetFrac64(1, 1<<52)      // relative error of a float8 operation is at most half of it
+	largest  = new(big.Rat).Sub(power(10, 308), one) // float8s up to here are finite, and stay so when rounded
+	smallest = new(big.Rat).Inv(power(10, 300))      // products above it do not underflow
+	// numeric holds 131072 digits before the point: finite operations stay below
+	bigNumber = power(10, 1000)
 )
 
 func power(b, e int64) *big.Rat {

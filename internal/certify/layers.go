@@ -12,7 +12,8 @@ import (
 // kind that are apart, each over its own most, add up to 1 at most over the rows of a unit, and so do those over the
 // largest of them.
 type piece struct {
-	of        *id      // the kind: a column whose values the numbers are parts of, a grouping whose rows they count, or a total
+	// the kind: a column whose values the numbers are parts of, a grouping whose rows they count, or a total
+	of        *id
 	most, row *big.Rat // most nil: what is known of the column of
 	class     class
 }

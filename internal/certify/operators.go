@@ -18,16 +18,10 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	if !ok {
 		return value{}, missing(e.Location, "operator of a schema", "%s", spelledName(e.Name))
 	}
-	if l, r := e.Lexpr.GetRowExpr(), e.Rexpr.GetRowExpr(); e.Kind == pg.A_Expr_Kind_AEXPR_OP && l != nil && r != nil && comparisons[op] {
-		return s.compareRows(e, l.Args, r.Args)
-	}
 	if e.Kind == pg.A_Expr_Kind_AEXPR_OP && e.Lexpr == nil {
 		v, err := s.exprs([]*pg.Node{e.Rexpr})
 		if err != nil {
 			return value{}, err
-		}
-		if op == "~" && isInteger(v[0].typ) && !v[0].array {
-			return made(v[0].typ, v[0].add(exactly(one)).negate(), v[0]), nil // int4not: ~x = -1 - x
 		}
 		return s.arithmetic(e, op, made(v[0].typ, exactly(zero)), v[0], op == "-")
 	}
@@ -79,14 +73,8 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		return lacks("operator ^")
 	case (ranges[a.typ] != "" || ranges[b.typ] != "") && !a.array && !b.array:
 		// Two ranges, or one and an element: total (rangetypes.c: range_before, range_adjacent, range_contains_elem …),
-		// but - and +, which may make two.
+		// but those that make a range.
 		switch t := a.typ; {
-		case op == "*" && t == b.typ: // what they have in common, perhaps nothing
-			r := a.span
-			if !a.finite() && !a.none {
-				r = b.span
-			}
-			return made(t, r, a, b), nil
 		case rangeOperators[op] && t == b.typ, op == "@>" && b.typ == ranges[t], op == "<@" && t == ranges[b.typ] && ranges[b.typ] != "":
 			return made("bool", span{}, a, b), nil
 		}
@@ -146,8 +134,8 @@ func floated(a, b value) (value, value, bool) {
 
 // nullIf is NULLIF(x, y): x without y.
 //
-// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): two of one type stay, and integers
-// beside integers; else the higher type.
+// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): two of one type stay, and
+// integers beside integers; else the higher type.
 func (s *scope) nullIf(a, b value, lacks func(string) (value, error)) (value, error) {
 	own := a.typ == b.typ || isInteger(a.typ) && isInteger(b.typ) || ranks[a.typ] >= ranks[b.typ] && isNumber(b.typ) && (a.typ != "float4" || b.typ == a.typ)
 	if !own || !s.compares(a, b) {

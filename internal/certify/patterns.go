@@ -25,29 +25,15 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 	return v, nil
 }
 
-// compareRows compares two ROWs column by column (make_row_comparison_op): it is NULL if one is.
-func (s *scope) compareRows(e *pg.A_Expr, left, right []*pg.Node) (value, error) {
-	n := len(left)
-	list, err := s.exprs(slices.Concat(left, right))
-	if err != nil {
-		return value{}, err
-	}
-	for i := range left {
-		if len(list) != 2*n || !s.compares(list[i], list[n+i]) {
-			return value{}, missing(e.Location, "comparison of rows", "column %d", i+1)
-		}
-	}
-	return made("bool", span{}, list...), nil
-}
-
 // like are the operators that match patterns: of LIKE, or regular expressions.
 var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*": "ILIKE", "~": "~", "!~": "~", "~*": "~", "!~*": "~"}
 
 // matches is LIKE, ILIKE, or a regular expression.
 //
-// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash at its end; of a regular expression one of a small language;
-// the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
-// end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
+// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash at its end; of a regular
+// expression one of a small language; the collation is deterministic; text that is lowered or expanded is short. Proof:
+// like_match.c raises an error for a backslash at the end, and recurses once for each %; regexec.c, without back
+// references, runs an automaton that a pattern of this size keeps small.
 func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 	pattern, ok := word(b), isText(a.typ) && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
 	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)

@@ -21,16 +21,18 @@ type relation struct {
 	columns []column
 	rows    *big.Rat // of a split one, how many one unit has; of a nested one, how many it is without x; nil: no bound
 	alike   []alike
-	scan    *scan           // of one table: each of its rows is made of another row of it, or it is several such beside each other
-	list    []map[*id]entry // of VALUES: its rows, or more
-	keys    []key           // no two rows of a unit (split), or at all (public), are alike in all columns of one
-	via     *Via            // the rows have a unit only where this key is joined: a table that has not been joined yet
-	unsure  bool            // rows without a unit may be among them
-	bound   bool            // it stands beside a row of a query around, and depends on it
-	reads   []*id           // ... on these columns
-	tie     []*id           // ... and has rows of the unit of that row alone, since they are equated with what these columns of it tell
-	home    string          // kind of the privacy unit
-	source  *source         // its rows are some of these
+	// of one table: each of its rows is made of another row of it, or it is several such beside each other
+	scan   *scan
+	list   []map[*id]entry // of VALUES: its rows, or more
+	keys   []key           // no two rows of a unit (split), or at all (public), are alike in all columns of one
+	via    *Via            // the rows have a unit only where this key is joined: a table that has not been joined yet
+	unsure bool            // rows without a unit may be among them
+	bound  bool            // it stands beside a row of a query around, and depends on it
+	reads  []*id           // ... on these columns
+	// ... and has rows of the unit of that row alone, since they are equated with what these columns of it tell
+	tie    []*id
+	home   string  // kind of the privacy unit
+	source *source // its rows are some of these
 }
 
 // column is a column of a relation.
@@ -77,33 +79,36 @@ type id struct{ _ byte }
 
 // value is what is known of an expression in any row.
 type value struct {
-	typ       string // as in pg_type, or "row"
-	array     bool
-	span      // numbers, and of dates nothing
-	notNull   bool
-	present   bool   // not NULL in the rows that are left, though perhaps in others, for which it may be computed all the same
+	typ     string // as in pg_type, or "row"
+	array   bool
+	span    // numbers, and of dates nothing
+	notNull bool
+	// not NULL in the rows that are left, though perhaps in others, for which it may be computed all the same
+	present   bool
 	integral  bool   // a number without a fraction, and printed so
 	exact     bool   // equal values have equal bytes
 	collation string // of text; "" is the default
 	vague     bool   // which of equal values it is is left to the plan
-	equality  string // of text that is not exact: the collation by which alone it is equal to others; "" if that is not seen
-	public    bool   // each of its values is made of public ones, or NULL: only which rows have it is private
-	ofUnit    bool   // the same in all rows of a unit
-	bin       bool   // of a key: it is claimed to be a bin
-	unit      bool   // it is the unit of the row, or NULL
-	of        []*id  // of a unit that is no column: columns of rows of that unit
-	around    bool   // it is of a row of a query around, and so are its unit and ident
-	home      string // of a private column: kind of the privacy unit
-	mirrors   *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
-	ident     string // equal values of this name belong to one unit, which is the row's
+	// of text that is not exact: the collation by which alone it is equal to others; "" if that is not seen
+	equality string
+	public   bool   // each of its values is made of public ones, or NULL: only which rows have it is private
+	ofUnit   bool   // the same in all rows of a unit
+	bin      bool   // of a key: it is claimed to be a bin
+	unit     bool   // it is the unit of the row, or NULL
+	of       []*id  // of a unit that is no column: columns of rows of that unit
+	around   bool   // it is of a row of a query around, and so are its unit and ident
+	home     string // of a private column: kind of the privacy unit
+	mirrors  *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
+	ident    string // equal values of this name belong to one unit, which is the row's
 
-	id        *id
-	elements  []*string   // of a parameter
-	values    *big.Rat    // it has so many values at most, NULL apart; nil: no bound
-	few       *big.Rat    // in the rows of a unit it has so many values at most, NULL among them; nil: no bound
-	holds     []*id       // columns that this one tells
-	moves     *big.Rat    // so many rows of a unit have it other than zero and NULL; nil: no bound but their number
-	total     *big.Rat    // sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
+	id       *id
+	elements []*string // of a parameter
+	values   *big.Rat  // it has so many values at most, NULL apart; nil: no bound
+	few      *big.Rat  // in the rows of a unit it has so many values at most, NULL among them; nil: no bound
+	holds    []*id     // columns that this one tells
+	moves    *big.Rat  // so many rows of a unit have it other than zero and NULL; nil: no bound but their number
+	// sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
+	total     *big.Rat
 	dominated []dominated // by other columns
 	whole     []whole
 	sum       *summed

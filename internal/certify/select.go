@@ -28,7 +28,8 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 			v.public, v.ofUnit = v.public && v.ofUnit, v.ofUnit && v.public // constants alone
 			if v.around {
 				v.around, v.unit, v.ident = false, false, ""
-				v.id, v.window, v.total, v.moves = &id{}, nil, nil, nil // it is repeated: what bounds the row around bounds nothing here
+				// it is repeated: what bounds the row around bounds nothing here
+				v.id, v.window, v.total, v.moves = &id{}, nil, nil, nil
 			}
 		}
 	}

@@ -21,15 +21,9 @@ func (v value) plain() bool { return v.exact || v.collation == "" }
 // cased: a character becomes at most three (SpecialCasing.txt of Unicode).
 func cased(a []value) (span, bool) { return between(zero, times(a[0].hi, big.NewRat(3, 1))), true }
 
-// picture of a number: digits, commas, one point. Of a time: what DCH_to_char prints without TM, so in English, and TH,
-// which is of numbers.
-var digitPicture, timePicture = regexp.MustCompile(`^(FM)?[09,]{1,20}(\.[09]{1,20})?$`),
-	regexp.MustCompile(`^(?:FM|I?Y{2,4}|Q|MM|Month|MONTH|month|Mon|MON|mon|I?DDD|DD|I?D|Day|DAY|day|Dy|DY|dy|I?WW?|HH24|HH12|HH|MI|SS|MS|` +
-		`AM|PM|am|pm|"[A-Za-z0-9 ]{1,10}"|[-/:., ]){1,20}$`)
-
-func digits(a []value) (span, bool) {
-	return between(zero, big.NewRat(400, 1)), digitPicture.MatchString(word(a[1]))
-}
+// timePicture is what DCH_to_char prints of a time without TM, so in English, and TH, which is of numbers.
+var timePicture = regexp.MustCompile(`^(?:FM|I?Y{2,4}|Q|MM|Month|MONTH|month|Mon|MON|mon|I?DDD|DD|I?D|Day|DAY|day|Dy|DY|dy|I?WW?|HH24|HH12|HH|MI|SS|MS|` +
+	`AM|PM|am|pm|"[A-Za-z0-9 ]{1,10}"|[-/:., ]){1,20}$`)
 
 // pictured is to_char of a time: timestamp_to_char raises an error out of range alone, and makes NULL of infinities.
 func pictured(a []value) (span, bool) {
@@ -91,7 +85,8 @@ func remainder(a []value) (span, bool) {
 }
 
 // rounding: to whole numbers, to tens, hundreds …, or to digits behind the point. Rounding is monotone and leaves the
-// multiples of its step alone, which are the larger step's too; NaN and infinities stay. One more than 131072 nines of a numeric is an error.
+// multiples of its step alone, which are the larger step's too; NaN and infinities stay. One more than 131072 nines of
+// a numeric is an error.
 func rounding(a []value) (span, bool) {
 	step, least := one, one
 	if len(a) == 2 {
@@ -124,9 +119,9 @@ func truncating(a []value) (span, bool) {
 	return r, true
 }
 
-// logarithm makes the rule of a logarithm of bounded numbers above zero. Proof: dlog1, dlog10, numeric_ln and numeric_log raise errors at zero and
-// below alone. They rise, and are off by less than a part of 10^14, as Go's are, whose arguments are rounded to floats; of a float8 that is
-// not 1 they are above 2^-56.
+// logarithm makes the rule of a logarithm of bounded numbers above zero. Proof: dlog1, dlog10, numeric_ln and
+// numeric_log raise errors at zero and below alone. They rise, and are off by less than a part of 10^14, as Go's are,
+// whose arguments are rounded to floats; of a float8 that is not 1 they are above 2^-56.
 func logarithm(of func(float64) float64) func(a []value) (span, bool) {
 	return func(a []value) (span, bool) {
 		x := a[0]
@@ -146,7 +141,8 @@ func logarithm(of func(float64) float64) func(a []value) (span, bool) {
 	}
 }
 
-// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.
+// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n
+// + 1.
 func buckets(a []value) (span, bool) {
 	ok := a[3].within(one, power(2, 30)) && a[0].finite()
 	for _, v := range a[1:3] {
@@ -169,9 +165,10 @@ func exponential(lo, hi *big.Rat) span {
 
 // powers is power(x, k) of a whole k.
 //
-// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither overflows nor
-// underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is off by less than two ulps. numeric_power,
-// of whole k >= 0, fails where that overflows alone; it has 16 digits that count, or rounds to zero (power_var_int).
+// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither
+// overflows nor underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is
+// off by less than two ulps. numeric_power, of whole k >= 0, fails where that overflows alone; it has 16 digits that
+// count, or rounds to zero (power_var_int).
 func powers(a []value) (span, bool) {
 	x, k := a[0], a[1]
 	if x.tiny = tinyOf(x); x.typ == "numeric" {

@@ -200,26 +200,8 @@ func zone(v value) bool {
 	return err == nil && zoneName.MatchString(n) && n != "Local"
 }
 
-// zoned is a time in a zone, or at an offset of less than a day without months and days: it moves by less than two
-// days.
-func zoned(a []value) (span, bool) {
-	ok := near(a[1])
-	if a[0].typ == "text" {
-		ok = ok && zone(a[0])
-	} else {
-		p, read := readInterval(word(a[0]))
-		ok = ok && read && p[0].Sign() == 0 && p[1].Sign() == 0 && new(big.Rat).Abs(p[2]).Cmp(day) < 0
-	}
-	return widened(a[1].span, 2), ok
-}
-
-// madeDate is make_date of days that every month has.
-func madeDate(a []value) (span, bool) {
-	at := func(year *big.Rat, month time.Month, day int) *big.Rat {
-		return big.NewRat(time.Date(int(year.Num().Int64()), month, day, 0, 0, 0, 0, time.UTC).Unix()/86400, 1)
-	}
-	return between(at(a[0].lo, 1, 1), at(a[0].hi, 12, 31)), true
-}
+// zoned is a time in a zone: it moves by less than two days.
+func zoned(a []value) (span, bool) { return widened(a[1].span, 2), near(a[1]) && zone(a[0]) }
 
 // shifted is a date or a time and an interval: + or -, or the interval between two times.
 //

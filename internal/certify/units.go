@@ -89,7 +89,8 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		}
 		return at
 	}
-	var to []*id // the one value of the row around by which all is tied to it, as another may be of another unit: its columns
+	// the one value of the row around by which all is tied to it, as another may be of another unit: its columns
+	var to []*id
 	here := func(columns ...*id) bool {
 		at := owner(columns...)
 		if at != around {

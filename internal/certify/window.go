@@ -189,7 +189,8 @@ func offset(sql string, n *pg.Node, order []value) bool {
 		return false
 	}
 	day := big.NewRat(unit[order[0].typ], 1)
-	return order[0].within(times(big.NewRat(-719_162, 1), day), times(big.NewRat(2_932_896, 1), day)) // 0001-01-01 to 9999-12-31
+	// 0001-01-01 to 9999-12-31
+	return order[0].within(times(big.NewRat(-719_162, 1), day), times(big.NewRat(2_932_896, 1), day))
 }
 
 // aggregateOver is an aggregate over a frame of a unit's rows.

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "print the rules into docs/certify.md an
 var inOrder = []string{
 	"check", "relation", "from", "scan", "proven", "equations", "lists", "units", "rows", "select", "group", "within", "window", "forms",
 	"sets", "layers", "exclude", "scope", "expr", "branches", "collate",
-	"interval", "types", "operators", "arithmetic", "patterns", "ranges", "times", "functions", "table", "spans",
+	"interval", "types", "operators", "arithmetic", "patterns", "ranges", "times", "casts", "functions", "table", "spans",
 }
 
 const page = "../../docs/certify.md"

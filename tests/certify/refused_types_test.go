@@ -45,7 +45,6 @@ func TestTypes(t *testing.T) {
 		"a list of countries":     keyed + `($1::pg_catalog.text[])::pg_catalog.bpchar(2)[]` + listed + `q.k COLLATE pg_catalog."default" = d.k COLLATE pg_catalog."default"` + bin,
 		"a list of shares":        shared + `($2::pg_catalog.text[])::pg_catalog.numeric(4,2)[]` + listed + `q.s = d.k` + bin,
 		"countries compared":      from + ` AND c.country = 'DE'::pg_catalog.bpchar AND c.country < c.phone AND c.country = ANY (ARRAY['DE', 'F']::pg_catalog.bpchar[]) AND c.country IS DISTINCT FROM c.code`,
-		"countries in a ROW":      from + ` AND ROW(c.country, c.phone) >= ROW('DE'::pg_catalog.bpchar, c.phone)`,
 		"countries as text":       from + ` AND (c.country)::pg_catalog.text = 'DE'::pg_catalog.text AND (c.name)::pg_catalog.text = c.city AND (c.phone)::pg_catalog.text || c.name > c.note`,
 		"names":                   from + ` AND c.name = c.city AND pg_catalog.lower(c.name) ~~ 'a%'::pg_catalog.text AND c.name ~* '^[ab]+$'::pg_catalog.text AND c.name = ANY (ARRAY['a']::pg_catalog.text[])`,
 		"countries under a match": from + ` AND c.country ~~ 'D%'::pg_catalog.text AND c.phone ~ '^49'::pg_catalog.text`,

@@ -32,14 +32,14 @@ var grammar = map[string]string{
 		CASE WHEN {x:T} > {y:T#} AND {x} < {T#} THEN {T#} / ({x} - {y}) END ~
 		CASE WHEN {x:T} <= {T#} THEN {x} * {T#} WHEN {bool} THEN {T} ELSE {T} - {x} END ~
 		CASE WHEN {x:T} OPERATOR(pg_catalog.>) {T#} AND {x} OPERATOR(pg_catalog.<) {T#} THEN {T#} ELSE {x} END`,
-	"int2 int4 int8 numeric float8 text bool date timestamp timestamptz": `CASE WHEN {bool} THEN {T} ELSE {T} END ~
+	"int2 int4 int8 numeric float8 text bool date timestamp timestamptz": `NULLIF({T}, {T}) ~ CASE WHEN {bool} THEN {T} ELSE {T} END ~
 		COALESCE({T}, {T}) ~ LEAST({T}, {T}) ~ GREATEST({T}, {T}) ~
 		CASE WHEN {bool} THEN NULL WHEN {bool} THEN {T} END ~ (SELECT {T}) ~
 		(SELECT q.x FROM (SELECT {T} AS x) AS q) ~ LEAST({T}, {T#})`,
-	"int2 int4 int8": `pg_catalog.abs({T}) ~ ({T} % {T#}) ~ ({T} << 3) ~ ({T} >> 1) ~ ({T} # {T}) ~ ({bool})::pg_catalog.int4 ~ ({T} & {T}) ~ ({int2})::pg_catalog.T ~ ({int4})::pg_catalog.T ~
+	"int2 int4 int8": `pg_catalog.abs({T}) ~ ({T} % {T#}) ~ pg_catalog.mod({T}, {T}) ~ pg_catalog.mod({T}, {T#}) ~ ({bool})::pg_catalog.int4 ~ ({T} & {T}) ~ ({int2})::pg_catalog.T ~ ({int4})::pg_catalog.T ~
 		({int8})::pg_catalog.T ~ ({numeric})::pg_catalog.T ~ ({float8})::pg_catalog.T ~ ({float4})::pg_catalog.T ~
 		({T} + {int2}) ~ ({int2} / {T})`,
-	"int4": `({date} - {date}) ~ pg_catalog.width_bucket({numeric}, {numeric#}, {numeric#}, 5) ~
+	"int4": `pg_catalog.strpos({text}, {text}) ~ pg_catalog.char_length({text}) ~ pg_catalog.octet_length({text}) ~ pg_catalog.octet_length(v.c) ~ ({date} - {date}) ~ pg_catalog.width_bucket({numeric}, {numeric#}, {numeric#}, 5) ~
 		pg_catalog.width_bucket({float8}, {float8#}, {float8#}, 5) ~
 		pg_catalog.width_bucket({int4}, ARRAY['1', '5', '9']::pg_catalog.int4[]) ~ NULLIF({int4}, {int8}) ~
 		NULLIF({int4}, {numeric})`,
@@ -55,41 +55,47 @@ var grammar = map[string]string{
 	"numeric": `pg_catalog.sqrt(GREATEST({T}, 0.0)) ~ ({T} % {T#}) ~ pg_catalog.extract({field}, {time}) ~ ({float8})::pg_catalog.T ~
 		pg_catalog.extract({field}, {interval}) ~ (SELECT pg_catalog.stddev_pop({T@}) FROM ONLY public.parts AS w WHERE w.id = v.id) ~
 		pg_catalog.ceil({T}) ~ pg_catalog.floor({T}) ~ pg_catalog.trunc({T}) ~ pg_catalog.round({T}) ~
-		pg_catalog.round({T}, 2) ~ pg_catalog.round({T}, -3) ~ pg_catalog.trim_scale({T}) ~ pg_catalog.sign({T}) ~
+		pg_catalog.round({T}, 2) ~ pg_catalog.trunc({T}, 2) ~ pg_catalog.trunc({T}, -2) ~ ({T})::pg_catalog.numeric(10,2) ~ ({int8})::pg_catalog.numeric(12,0) ~
+		({float8})::pg_catalog.numeric(20,5) ~ pg_catalog.power({T}, 2.0) ~ ({T} ^ '3'::pg_catalog.numeric) ~ pg_catalog.ln({T}) ~ pg_catalog.log(GREATEST({T}, 0.01)) ~
+		pg_catalog.ln(GREATEST({T}, {T#})) ~ pg_catalog.round({T}, -3) ~ pg_catalog.trim_scale({T}) ~ pg_catalog.sign({T}) ~
 		pg_catalog.abs({T}) ~ pg_catalog.div({T}, {T}) ~ pg_catalog.mod({T}, {T}) ~ pg_catalog.mod({T}, {int8#}) ~
 		({int8})::pg_catalog.numeric ~ ({T} / {int4}) ~ ({T} * {int8}) ~ LEAST({T}, {int4}) ~
 		pg_catalog.extract({field}, {timestamp}) ~ pg_catalog.extract({field}, {timestamptz}) ~
 		pg_catalog.extract({field}, {date}) ~ pg_catalog.extract('epoch', {interval})`,
 	"float8": `({int8})::pg_catalog.float8 ~ ({numeric})::pg_catalog.float8 ~ ({float4})::pg_catalog.float8 ~
 		pg_catalog.sqrt(GREATEST({T}, '0'::pg_catalog.T)) ~ pg_catalog.exp(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '3'::pg_catalog.T)) ~
-		pg_catalog.sin(LEAST({T}, '3'::pg_catalog.T)) ~ pg_catalog.date_part({field}, {time}) ~
+		pg_catalog.sin(LEAST({T}, '3'::pg_catalog.T)) ~ pg_catalog.cos(LEAST(GREATEST({T}, '-9'::pg_catalog.T), '3'::pg_catalog.T)) ~ pg_catalog.sign({T}) ~
+		pg_catalog.acos(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '1'::pg_catalog.T)) ~ pg_catalog.asin(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '1'::pg_catalog.T)) ~
+		pg_catalog.ln({T}) ~ pg_catalog.ln(GREATEST({T}, {T#})) ~ pg_catalog.log10(GREATEST({T}, '0.1'::pg_catalog.T)) ~ pg_catalog.power({T}, '5'::pg_catalog.T) ~ ({T} ^ '2'::pg_catalog.T) ~
+		pg_catalog.date_part({field}, ({time})::pg_catalog.time) ~ pg_catalog.date_part({field}, {time}) ~
 		pg_catalog.power({float8}, '3'::pg_catalog.float8) ~ ({float8} * {int4}) ~ LEAST({float8}, {int8}) ~
 		COALESCE({numeric}, {float8}) ~ ({float8} / {int4#}) ~ pg_catalog.date_part({field}, {timestamp}) ~
 		pg_catalog.date_part({field}, {timestamptz}) ~ pg_catalog.date_part('epoch', {interval}) ~
 		pg_catalog.date_part({field}, {date})`,
 	"interval": `({time} - {time}) ~ pg_catalog.age({time}, {time}) ~ ({seconds} * '1 second'::pg_catalog.interval) ~
-		pg_catalog.make_interval(secs => {seconds}) ~ pg_catalog.justify_hours({interval}) ~ ({T} * {float8}) ~ LEAST({T}, {T})`,
+		pg_catalog.make_interval(secs => {seconds}) ~ ({T} * {float8}) ~ LEAST({T}, {T})`,
 	"seconds": `LEAST(GREATEST({float8}, '-1'::pg_catalog.float8), '3'::pg_catalog.float8) ~ pg_catalog.date_part('epoch', {interval})`,
-	"time": `LEAST(GREATEST({timestamp}, {timestamp#}), {timestamp#}) ~ ({time} + {interval}) ~ ({time} - {interval}) ~
+	"time": `pg_catalog.to_timestamp(LEAST(GREATEST({float8}, '-200000000000'::pg_catalog.float8), '9000000000000'::pg_catalog.float8)) ~ ({interval} + {time}) ~ LEAST(GREATEST({timestamp}, {timestamp#}), {timestamp#}) ~ ({time} + {interval}) ~ ({time} - {interval}) ~
 		pg_catalog.timezone('America/Havana', {timestamptz}) ~ pg_catalog.date_trunc({field}, {time}) ~
 		pg_catalog.date_bin('2 days'::pg_catalog.interval, {time}, {time}) ~ (LEAST(GREATEST({date}, {date#}), {date#}) + {interval})`,
 	"bool": `({x:bool} AND NOT {bool} OR {x}) ~ ({bool} IS TRUE) ~ ({numeric} {op} {int8}) ~
 		({float8} {op} {numeric}) ~ ({float4} {op} {float8}) ~ ({int4} {op} {int8}) ~ ({text} {op} {text}) ~
 		({date} {op} {date}) ~ ({timestamp} {op} {timestamp}) ~ ({timestamptz} {op} {timestamptz}) ~
 		({interval} {op} {interval}) ~ ({text} IS NULL) ~ ({float8} IS NOT NULL) ~
-		({text} = ANY(ARRAY['a', NULL]::pg_catalog.text[])) ~ (v.t = ANY(v.a)) ~ (v.e {op} v.e) ~ (v.u {op} v.u) ~
-		(v.r4 @> {int4}) ~ ({date} <@ v.rd) ~ (v.rn * v.rn && v.rn) ~ (pg_catalog.lower(v.rd) < {date}) ~
-		(pg_catalog.upper(v.rn) {op} {numeric}) ~ (v.rd && pg_catalog.daterange({date#}, {date#}, '[]')) ~
+		({text} = ANY(ARRAY['a', NULL]::pg_catalog.text[])) ~ ({text} ~~ ANY(ARRAY['a%', 'b\_%']::pg_catalog.text[])) ~ (v.t = ANY(v.a)) ~ (v.e {op} v.e) ~ (v.u {op} v.u) ~
+		(v.r4 @> {int4}) ~ ({date} <@ v.rd) ~ (pg_catalog.lower(v.rd) < {date}) ~
+		(pg_catalog.upper(v.rn) {op} {numeric}) ~
 		({int8} IN (SELECT w.i8 FROM ONLY public.vals AS w WHERE w.id = v.id))`,
-	"text": `pg_catalog.left({text}, 5) ~ pg_catalog.substring({text}, {int4}, 3) ~ pg_catalog.repeat({text}, 3) ~
-		pg_catalog.overlay({text}, {text}, 1, 2) ~ pg_catalog.btrim({text}) ~ pg_catalog.to_char({numeric}, 'FM990.00') ~
+	"text": `pg_catalog.left({text}, 5) ~ pg_catalog.substring({text}, {int4}, 3) ~ pg_catalog.right({text}, 5) ~ pg_catalog.left({text}, -2) ~ pg_catalog.right({text}, -2) ~
+		pg_catalog.substr({text}, {int4}) ~ pg_catalog.btrim({text}) ~ pg_catalog.ltrim({text}, 'ab') ~ pg_catalog.replace({text}, {text}, {text}) ~
+		pg_catalog.lpad({text}, 7, {text}) ~ pg_catalog.rpad({text}, 7) ~ (({text})::pg_catalog.varchar(3))::pg_catalog.text ~ (({text})::pg_catalog.bpchar(3))::pg_catalog.text ~
 		pg_catalog.to_char({time}, 'YYYY-MM-DD HH24:MI:SS Q') ~ ({numeric})::pg_catalog.text ~ pg_catalog.lower({text}) ~ pg_catalog.upper({text}) ~ ({text} || {text}) ~
 		({text} || 'x') ~ ({int8})::pg_catalog.text ~ ({float8})::pg_catalog.text ~ ({date})::pg_catalog.text ~
 		({timestamptz})::pg_catalog.text ~ ({bool})::pg_catalog.text ~ (v.u)::pg_catalog.text ~
 		(v.e)::pg_catalog.text ~ ({text} COLLATE pg_catalog."C") ~ ({float4})::pg_catalog.text`,
 	"date timestamp timestamptz": `LEAST(GREATEST({T}, {T#}), {T#}) ~
 		CASE WHEN {x:T} < {T#} OR {x} > {T#} THEN {T#} ELSE {x} END`,
-	"date":                  `({date} + {int4}) ~ ({date} - {int4}) ~ ({date} + {int2}) ~ pg_catalog.upper(v.rd)`,
+	"date":                  `({timestamp})::pg_catalog.date ~ ({timestamptz})::pg_catalog.date ~ ({int4} + {date}) ~ ({date} + {int4}) ~ ({date} - {int4}) ~ ({date} + {int2}) ~ pg_catalog.upper(v.rd)`,
 	"timestamp timestamptz": `({date})::pg_catalog.T ~ pg_catalog.date_trunc({field}, {T})`,
 }
 
@@ -109,7 +115,7 @@ var leaves = map[string]string{
 	"interval":    `v.iv ~ '1·day'::pg_catalog.interval`,
 	"time":        `~ '2020-11-01·00:30:00'::pg_catalog.timestamp`,
 	"seconds":     `~ '3'::pg_catalog.float8`,
-	"field":       `~ 'year' 'month' 'day' 'hour' 'epoch' 'week' 'quarter' 'dow' 'doy' 'isoyear' 'second' 'minute'`,
+	"field":       `~ 'year' 'month' 'day' 'hour' 'epoch' 'week' 'quarter' 'dow' 'doy' 'isoyear' 'second' 'minute' 'milliseconds' 'microseconds'`,
 	"op":          `~ < <= > >= = <>`,
 }
 
