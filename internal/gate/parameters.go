@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// builtIn has the types of PostgreSQL. Looking up and scanning only read it.
+// builtIn has the types of PostgreSQL, to look them up: what scans keeps plans, in some versions of the library.
 var builtIn = pgtype.NewMap()
 
 // Parameters are the values of a query whose stages are answered.
@@ -26,7 +26,7 @@ func Parameters(q schema.SQL) ([]certify.Value, error) {
 		}
 		if !out[i].Array { // NULL in place of an array is none that certify knows
 			out[i].Elements = []*string{(*string)(p.Value)}
-		} else if err := builtIn.Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
+		} else if err := pgtype.NewMap().Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
 			return nil, fmt.Errorf("parameter %d: %w", i+1, err)
 		}
 	}

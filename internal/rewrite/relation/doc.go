@@ -7,6 +7,7 @@
 //	filter.go           conditions, and what they say of columns (P3)
 //	derived.go          a projection (P3)
 //	inner.go            inner joins: rows per unit multiply (P4)
+//	equalities.go       columns that are equal in every joined row (P4)
 //	sameunit.go         joined rows have one unit (P4a, P9)
 //	values.go           constants (P4b)
 //	multiplicity.go     how many public rows one row of a join matches (P4e)
