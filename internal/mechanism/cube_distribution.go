@@ -2,7 +2,6 @@ package mechanism
 
 import (
 	"math"
-	"sync"
 )
 
 // boxDistribution is the distribution of the box that a Cube's noise is drawn from, in floating point: errors and margins come from it, no
@@ -72,13 +71,12 @@ type marginal struct {
 	inside []sums    // over 0 ≤ x ≤ half[i]
 }
 
-// marginals memoises newMarginal. It is emptied when it is full. A mechanism has none of its own: half a megabyte for each coordinate would be
-// kept with every statement that is planned.
-var marginals = struct {
-	sync.Mutex
-	m     map[coordinate]*marginal
-	bytes int
-}{m: map[coordinate]*marginal{}}
+// marginals memoises newMarginal. A mechanism has none of its own: half a megabyte for each coordinate would be kept with
+// every statement that is planned. They have room for those of a vector of most coordinates, and of some more.
+var marginals = memo[coordinate, *marginal]{
+	most: 48 << 20,
+	size: func(c coordinate, m *marginal) int { return m.bytes() + c.law.bytes() },
+}
 
 // coordinate is one of a vector, which its distribution names.
 type coordinate struct {
@@ -86,29 +84,9 @@ type coordinate struct {
 	at  int
 }
 
-// marginalsBytes is how much marginals take together: those of a vector of most coordinates, and of some more.
-const marginalsBytes = 48 << 20
-
 // marginal is that of coordinate at.
 func (c *Cube) marginal(at int) *marginal {
-	key := coordinate{c.law, at}
-	marginals.Lock()
-	m, known := marginals.m[key]
-	marginals.Unlock()
-	if known {
-		return m
-	}
-	m = c.newMarginal(at)
-	marginals.Lock()
-	defer marginals.Unlock()
-	if n := m.bytes() + c.law.bytes(); marginals.m[key] == nil {
-		if marginals.bytes+n > marginalsBytes {
-			clear(marginals.m)
-			marginals.bytes = 0
-		}
-		marginals.m[key] = m
-		marginals.bytes += n
-	}
+	m, _ := marginals.find(coordinate{c.law, at}, func() (*marginal, error) { return c.newMarginal(at), nil })
 	return m
 }
 

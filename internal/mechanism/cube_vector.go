@@ -6,33 +6,19 @@ import (
 	"sync"
 )
 
-// cubes memoises NewCube, a pure function of public quantities. The map is emptied when it is full.
-var cubes = struct {
-	sync.Mutex
-	m map[string]*Cube
-}{m: map[string]*Cube{}}
+// cubes memoises NewCube, a pure function of public quantities.
+var cubes = memo[string, *Cube]{most: 32} // some 200 kB each
 
-const cubesMax = 32 // some 200 kB each
-
-// newVector is NewCube, memoised; nil where there is no joint noise for these quantities. Each call returns a vector of its own: Compose
-// counts each once.
+// newVector is NewCube, memoised; nil where there is no joint noise for these quantities. Each call returns a vector of
+// its own: Compose counts each once.
 func newVector(shape CubeShape, epsilon float64) *Cube {
-	key := fmt.Sprint(shape, epsilon)
-	cubes.Lock()
-	c, known := cubes.m[key]
-	cubes.Unlock()
-	if !known {
-		var err error
-		if c, err = NewCube(shape, epsilon); err != nil {
-			c = nil // the releases keep their shares
+	c, _ := cubes.find(fmt.Sprint(shape, epsilon), func() (*Cube, error) {
+		c, err := NewCube(shape, epsilon)
+		if err != nil {
+			return nil, nil // the releases keep their shares
 		}
-		cubes.Lock()
-		if len(cubes.m) >= cubesMax {
-			clear(cubes.m)
-		}
-		cubes.m[key] = c
-		cubes.Unlock()
-	}
+		return c, nil
+	})
 	if c == nil {
 		return nil
 	}

@@ -37,10 +37,12 @@
 //	selection.go, threshold.go partition selection: optimal, and by a Gaussian threshold
 //	paper.go, croft.go         the papers' own calibrations
 //	verify.go, table.go        proof by enumeration; all mechanisms side by side
+//	memo.go                    what pure functions of public quantities have given
 //
-// What noise costs is said by internal/loss. Calibration searches for a scale with it, with a margin on the private side of 1e-9, and need not be believed: what is drawn
-// is verified when it is charged (Prepared.Verify). Floating point decides how much noise is drawn, never which number is released: from random words to the released
-// integer there are only integers.
+// What noise costs is said by internal/loss. Calibration searches for a scale with it, with a margin on the private
+// side of 1e-9, and need not be believed: what is drawn is verified when it is charged (Prepared.Verify). Floating
+// point decides how much noise is drawn, never which number is released: from random words to the released integer
+// there are only integers.
 //
 // The proofs are in docs/mechanisms.md. The package knows no SQL and no network; its only input from outside is
 // crypto/rand.

@@ -2,7 +2,6 @@ package mechanism
 
 import (
 	"math"
-	"sync"
 )
 
 // roundingStep is what a margin in whole steps may fall short of the quantile of the continuous noise: half a step. It matters where the
@@ -123,27 +122,13 @@ func beyond(m, reach, step, half float64) float64 {
 	return (ramp(top+reach) - ramp(top-reach)) / (reach * (2*half + 1))
 }
 
-// quantiles memoises quantiles of errors. It is emptied when it is full.
-type quantiles[K comparable] struct {
-	sync.Mutex
-	m map[K]float64
-}
+// quantiles memoises quantiles of errors.
+type quantiles[K comparable] struct{ memo[K, float64] }
 
 // pair are the moves of two coordinates, r, and the probability.
 type pair struct{ x, y, r, wrong float64 }
 
-const quantilesMax = 4096
-
-func (l *quantiles[K]) find(key K, find func() float64) float64 {
-	l.Lock()
-	defer l.Unlock()
-	q, known := l.m[key]
-	if !known {
-		q = find()
-		if l.m == nil || len(l.m) >= quantilesMax {
-			l.m = map[K]float64{}
-		}
-		l.m[key] = q
-	}
+func (l *quantiles[K]) find(key K, compute func() float64) float64 {
+	q, _ := l.memo.find(key, func() (float64, error) { return compute(), nil })
 	return q
 }

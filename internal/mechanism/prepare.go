@@ -44,16 +44,15 @@ func (p *Prepared) Bytes() int {
 	return 0
 }
 
-// prepared memoises Prepare: it is a pure function of the release's shape and the guarantee. The map is emptied when it
-// is full, which costs a calibration each.
-var prepared = struct {
-	sync.Mutex
-	m     map[string]*Prepared
-	bytes int
-}{m: map[string]*Prepared{}}
+// prepared memoises Prepare, a pure function of the release's shape and the guarantee. That it is emptied costs a
+// calibration each.
+var prepared = memo[string, *Prepared]{
+	most: 32 << 20,
+	size: func(_ string, p *Prepared) int { return mechanismBytes + p.Bytes() },
+}
 
-// preparedBytes bounds all of them together; mechanismBytes is what one takes at most, beside its tables.
-const preparedBytes, mechanismBytes = 32 << 20, 60 << 10
+// mechanismBytes is what one takes at most, beside its tables.
+const mechanismBytes = 60 << 10
 
 // Prepare chooses and calibrates the mechanism of a release. g is for the release over all groups of a unit; with
 // Delta 0 and no finite Order only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or
@@ -63,31 +62,11 @@ const preparedBytes, mechanismBytes = 32 << 20, 60 << 10
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
 	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow, r.Fraction, r.End, g)
-	prepared.Lock()
-	p := prepared.m[key]
-	prepared.Unlock()
-	if p != nil {
-		return p, nil
+	p, err := prepared.find(key, func() (*Prepared, error) { return prepare(r, g) })
+	if err != nil && r.Name != "" {
+		err = fmt.Errorf("%s: %w", r.Name, err)
 	}
-	p, err := prepare(r, g)
-	if err != nil {
-		if r.Name != "" {
-			err = fmt.Errorf("%s: %w", r.Name, err)
-		}
-		return nil, err
-	}
-	prepared.Lock()
-	defer prepared.Unlock()
-	if prepared.m[key] == nil {
-		n := mechanismBytes + p.Bytes()
-		if prepared.bytes+n > preparedBytes {
-			clear(prepared.m)
-			prepared.bytes = 0
-		}
-		prepared.m[key] = p
-		prepared.bytes += n
-	}
-	return p, nil
+	return p, err
 }
 
 func prepare(r Release, g Guarantee) (*Prepared, error) {

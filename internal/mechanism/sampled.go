@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/dpproxy/dpproxy/internal/loss"
 )
@@ -64,30 +63,12 @@ func (t task) scalar(n kernel, b Bounding, cells []int64, u loss.Unit) loss.Scal
 	return m
 }
 
-// costs memoises costOf. It is emptied when it is full.
-var costs = struct {
-	sync.Mutex
-	of map[string]Curve
-}{of: map[string]Curve{}}
+// costs memoises costOf.
+var costs memo[string, Curve]
 
-const costsMax = 4096
-
-// costOf is what noise costs, memoised. The caller does not change it.
+// costOf is what noise costs. The caller does not change it.
 func costOf(m loss.Scalar) Curve {
-	key := fmt.Sprint(m)
-	costs.Lock()
-	c, known := costs.of[key]
-	costs.Unlock()
-	if known {
-		return c
-	}
-	c = curveOf(m.Bound)
-	costs.Lock()
-	defer costs.Unlock()
-	if len(costs.of) >= costsMax {
-		clear(costs.of)
-	}
-	costs.of[key] = c
+	c, _ := costs.find(fmt.Sprint(m), func() (Curve, error) { return curveOf(m.Bound), nil })
 	return c
 }
 
