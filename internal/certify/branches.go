@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"math/big"
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
@@ -15,9 +14,6 @@ import (
 func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if v, ok := s.share(n); ok {
 		return v, nil
-	}
-	if h := flushed.of(n); h != nil {
-		return s.flush(h)
 	}
 	if h := clampedInterval.of(n); h != nil {
 		return s.interval(h)
@@ -56,29 +52,6 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	v.notNull, v.present = r.notNull && c.Defresult != nil, r.there() && c.Defresult != nil
 	v.exact, v.array = r.exact, r.array
 	return v, nil
-}
-
-// flushed is a float without magnitudes near zero.
-var flushed = newForm(`CASE WHEN _x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg_catalog.<) _b THEN _z ELSE _x END`)
-
-// flush is the form flushed.
-//
-// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are zero, maybe even where x is not,
-// or at least the lesser of -a and b. Proof: what is between is zero; NaN, above b, stays.
-func (s *scope) flush(h holes) (value, error) {
-	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_z"]})
-	if err != nil {
-		return value{}, err
-	}
-	x, a, b, z := list[0], list[1], list[2], list[3]
-	other := func(v value) bool { return v.typ != x.typ || !v.notNull || !v.finite() }
-	if !isNumber(x.typ) || other(a) || other(b) || other(z) || !z.hasOnlyZero() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
-		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
-	}
-	r := made(x.typ, x.join(z.span), list...)
-	r.notNull, r.present = x.notNull, x.there()
-	r.tiny, s.applied = least(new(big.Rat).Neg(a.hi), b.lo), "flush"
-	return r, nil
 }
 
 // union is a value that is one of a list: its type is that of the highest number, or of those that are no bare strings.

@@ -135,6 +135,9 @@ func (s *scope) with(more []refined) *scope {
 // out so, or, if constant, at most as a constant, which is never refined.
 func (s *scope) refine(n *pg.Node, holds bool) (all []refined) {
 	if b := n.GetBoolExpr(); b != nil {
+		if h := nearZero.of(n); h != nil && !holds {
+			return s.farFromZero(h)
+		}
 		if b.Boolop == pg.BoolExprType_NOT_EXPR || (b.Boolop == pg.BoolExprType_AND_EXPR) != holds {
 			return nil
 		}
@@ -166,6 +169,27 @@ func (s *scope) refine(n *pg.Node, holds bool) (all []refined) {
 		all = append(all, refined{e.Rexpr, v})
 	}
 	return all
+}
+
+var nearZero = newForm(`_x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg_catalog.<) _b`)
+
+// farFromZero is what is known of a number where nearZero is not true.
+//
+// Rule: of constants a < 0 < b of the type of x, magnitudes are at least the lesser of -a and b. Proof: x is a at most, b
+// at least, or NULL; NaN is above b.
+func (s *scope) farFromZero(h holes) []refined {
+	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"]})
+	if err != nil {
+		return nil
+	}
+	x, a, b := list[0], list[1], list[2]
+	other := func(v value) bool { return v.typ != x.typ || v.array || !v.notNull || !v.finite() }
+	if !isNumber(x.typ) || x.array || other(a) || other(b) || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
+		return nil
+	}
+	far := x.span
+	far.tiny, far.nonzero = least(new(big.Rat).Neg(a.hi), b.lo), true
+	return []refined{{h["_x"], far}}
 }
 
 // beside is the span of a value where a comparison with another is true, or where that is not NULL and its negation is

@@ -62,7 +62,9 @@ var grammar = map[string]string{
 		({int8})::pg_catalog.numeric ~ ({T} / {int4}) ~ ({T} * {int8}) ~ LEAST({T}, {int4}) ~
 		pg_catalog.extract({field}, {timestamp}) ~ pg_catalog.extract({field}, {timestamptz}) ~
 		pg_catalog.extract({field}, {date}) ~ pg_catalog.extract('epoch', {interval})`,
-	"float8": `({int8})::pg_catalog.float8 ~ ({numeric})::pg_catalog.float8 ~ ({float4})::pg_catalog.float8 ~
+	"float8": `CASE WHEN {x:float8} > '-0.5'::pg_catalog.float8 AND {x} < '0.1'::pg_catalog.float8 THEN '0'::pg_catalog.float8 ELSE {x} / {float8#} END ~
+		CASE WHEN {x:float8} OPERATOR(pg_catalog.>) '-1'::pg_catalog.float8 AND {x} OPERATOR(pg_catalog.<) '3'::pg_catalog.float8 THEN {float8} ELSE '3'::pg_catalog.float8 / {x} END ~
+		({int8})::pg_catalog.float8 ~ ({numeric})::pg_catalog.float8 ~ ({float4})::pg_catalog.float8 ~
 		pg_catalog.sqrt(GREATEST({T}, '0'::pg_catalog.T)) ~ pg_catalog.exp(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '3'::pg_catalog.T)) ~
 		pg_catalog.sin(LEAST({T}, '3'::pg_catalog.T)) ~ pg_catalog.cos(LEAST(GREATEST({T}, '-9'::pg_catalog.T), '3'::pg_catalog.T)) ~ pg_catalog.sign({T}) ~
 		pg_catalog.acos(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '1'::pg_catalog.T)) ~ pg_catalog.asin(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '1'::pg_catalog.T)) ~
