@@ -86,7 +86,8 @@ func (budgetVerify) Run(ctx context.Context, c *cli, s *streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "ok: %d records of %d accounts give the stored totals and %d checkpoints\n", report.Records, report.Accounts, report.Checkpoints)
+		fmt.Fprintf(s.out, "ok: %d records of %d accounts give the stored totals and %d checkpoints\n", report.Records,
+			report.Accounts, report.Checkpoints)
 		return nil
 	})
 }

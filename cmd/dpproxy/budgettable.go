@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// writeAccounts prints one line per analyst: which share of the budget is spent and left, and the ε and δ that a period guarantees.
+// writeAccounts prints one line per analyst: which share of the budget is spent and left, and the ε and δ that a period
+// guarantees.
 func writeAccounts(w io.Writer, accounts []ledger.AccountSummary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ANALYST\tSPENT\tLEFT\tEPSILON\tDELTA\tPERIOD ENDS\tREFUSED\tFAILURES")

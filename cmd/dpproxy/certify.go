@@ -85,7 +85,9 @@ func readQueries(file string) ([]gate.Query, error) {
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&one); err != nil {
-		return nil, fmt.Errorf("%s: neither an answer of EXPLAIN (FORMAT JSON) nor queries with sql, parameters and claims: %w", file, err)
+		return nil,
+			fmt.Errorf("%s: neither an answer of EXPLAIN (FORMAT JSON) nor queries with sql, parameters and claims: %w", file,
+				err)
 	}
 	return []gate.Query{one}, nil
 }
@@ -108,7 +110,8 @@ func writeReadings(s *streams, readings []gate.Reading) {
 				fmt.Fprintf(s.out, "  output %d: %s\n", j+1, outputText(o))
 			}
 		}
-		fmt.Fprintln(s.out, "  rules of docs/certify.md, behind what they rest on: byte, rule, what it is applied to → what it gives")
+		fmt.Fprintln(
+			s.out, "  rules of docs/certify.md, behind what they rest on: byte, rule, what it is applied to → what it gives")
 		for _, d := range r.Derivation {
 			fmt.Fprintf(s.out, "  %s\n", d)
 		}

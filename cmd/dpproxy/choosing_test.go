@@ -16,7 +16,10 @@ var placed = regexp.MustCompile(`(?s)(<!-- (\w+): TestPages -->\n\n)(.*?)(\n<!--
 func (r *reader) tables(p *page, part string) string {
 	return placed.ReplaceAllStringFunc(part, func(old string) string {
 		m := placed.FindStringSubmatch(old)
-		table, known := map[string]func(analyst, owner *pgx.Conn) string{"epsilon": r.epsilonTable, "rows": r.rowsTable, "bounds": r.boundsTable}[m[2]]
+		table, known := map[string]func(analyst, owner *pgx.Conn) string{
+			"epsilon": r.epsilonTable, "rows": r.rowsTable,
+			"bounds": r.boundsTable,
+		}[m[2]]
 		if !known {
 			r.t.Fatalf("%s: what is the table %s?", p.file, m[2])
 		}
@@ -71,7 +74,8 @@ func (r *reader) epsilonTable(analyst, _ *pgx.Conn) string {
 	b.WriteString("| ε | statements in the budget | `count(*)` of patients | `sum(cost)` of visits |\n|---|---|---|---|\n")
 	for _, epsilon := range []string{"0.05", "0.1", "0.2", "0.5", "1"} {
 		setting := "SET dpproxy.epsilon = " + epsilon
-		count, sum := r.explain(analyst, setting, "SELECT count(*) FROM patients"), r.explain(analyst, setting, "SELECT sum(cost) FROM visits")
+		count, sum := r.explain(analyst, setting, "SELECT count(*) FROM patients"),
+			r.explain(analyst, setting, "SELECT sum(cost) FROM visits")
 		fmt.Fprintf(&b, "| %s | %d | ±%.0f | ±%.0f |\n", epsilon, count.Price.Statements, count.margin(), sum.margin())
 	}
 	return b.String()
@@ -89,9 +93,14 @@ func (r *reader) rowsTable(analyst, owner *pgx.Conn) string {
 	var b strings.Builder
 	b.WriteString("| `max_rows_per_unit` | margin of `count(*)` of visits | visits left out |\n|---|---|---|\n")
 	for _, most := range []int{5, 10, 20, 40, 70} {
-		beyond, all := r.leftOut(owner, "SELECT sum(greatest(n - $1, 0))::float8, sum(n)::float8 FROM (SELECT count(*) AS n FROM visits GROUP BY patient_id) p", most)
-		f := r.explain(analyst, fmt.Sprintf("SET dpproxy.epsilon = 0.5; SET dpproxy.max_rows = %d", most), "SELECT count(*) FROM visits")
-		fmt.Fprintf(&b, "| %d | ±%.0f (%.2f %%) | %.0f (%.1f %%) |\n", most, f.margin(), 100*f.margin()/all, beyond, 100*beyond/all)
+		beyond,
+			all := r.leftOut(
+			owner,
+			"SELECT sum(greatest(n - $1, 0))::float8, sum(n)::float8 FROM (SELECT count(*) AS n FROM visits GROUP BY patient_id) p", most)
+		f := r.explain(analyst, fmt.Sprintf("SET dpproxy.epsilon = 0.5; SET dpproxy.max_rows = %d", most),
+			"SELECT count(*) FROM visits")
+		fmt.Fprintf(&b, "| %d | ±%.0f (%.2f %%) | %.0f (%.1f %%) |\n", most, f.margin(), 100*f.margin()/all, beyond,
+			100*beyond/all)
 	}
 	return b.String()
 }
@@ -102,7 +111,8 @@ func (r *reader) boundsTable(analyst, owner *pgx.Conn) string {
 	for _, bound := range []int{200, 500, 1000, 5000, 20000} {
 		beyond, all := r.leftOut(owner, "SELECT sum(greatest(cost - $1, 0))::float8, sum(cost)::float8 FROM visits", bound)
 		f := r.explain(analyst, "SET dpproxy.epsilon = 0.5", fmt.Sprintf("SELECT sum(least(cost, %d)) FROM visits", bound))
-		fmt.Fprintf(&b, "| %d | ±%.0f (%.2f %%) | %.0f (%.1f %%) |\n", bound, f.margin(), 100*f.margin()/all, beyond, 100*beyond/all)
+		fmt.Fprintf(&b, "| %d | ±%.0f (%.2f %%) | %.0f (%.1f %%) |\n", bound, f.margin(), 100*f.margin()/all, beyond,
+			100*beyond/all)
 	}
 	return b.String()
 }

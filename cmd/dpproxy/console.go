@@ -23,7 +23,8 @@ func (c *consoleCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if p.Console == nil {
-		return hinted(errors.New("the policy has no console"), "write console: {listen: 127.0.0.1:6480}, and restart the proxy")
+		return hinted(errors.New("the policy has no console"),
+			"write console: {listen: 127.0.0.1:6480}, and restart the proxy")
 	}
 	token, err := admin.Token(ctx, p.Ledger, ledger.ConfigOf(p))
 	if err != nil {

@@ -25,5 +25,8 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if c.Load != "" {
 		return demo.LoadOnce(ctx, c.Load, c.Patients)
 	}
-	return demo.Run(ctx, demo.Options{Check: c.Check, Install: c.Install, Listen: c.Listen, Console: c.Console, Patients: c.Patients}, s.out, s.err)
+	return demo.Run(ctx, demo.Options{
+		Check: c.Check, Install: c.Install, Listen: c.Listen, Console: c.Console,
+		Patients: c.Patients,
+	}, s.out, s.err)
 }

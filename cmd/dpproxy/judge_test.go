@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// loose is by which part a number that follows from released ones, such as the margin of an average, may differ from one reading to the next.
+	// loose is by which part a number that follows from released ones, such as the margin of an average, may differ from
+	// one reading to the next.
 	loose = 0.5
 	// unsaid is how far a number without a printed margin may be from the truth: a share or a percentile of many people.
 	unsaid = 0.02
@@ -21,12 +22,14 @@ var (
 	anyNumber = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?`)
 	anyRule   = regexp.MustCompile(`[-+]{3,}| +`)
 	// drawn are the parts of a HINT that follow from released values, and may be there or not.
-	drawn = regexp.MustCompile(` ?[0-9]+ of ([0-9]+) groups (is|are) not shown: [a-z ]+\. SET dpproxy\.empty_groups = keep shows all\.` +
-		`| ?(The first [a-z0-9 ]+ certain, )?[pP]laces? [a-z0-9 ]+ within the noise\.`)
+	drawn = regexp.MustCompile(
+		` ?[0-9]+ of ([0-9]+) groups (is|are) not shown: [a-z ]+\. SET dpproxy\.empty_groups = keep shows all\.` +
+			`| ?(The first [a-z0-9 ]+ certain, )?[pP]laces? [a-z0-9 ]+ within the noise\.`)
 )
 
-// compare notes how an output of the page differs from what was printed by more than noise. Numbers in what EXPLAIN foretells are public. Of
-// others, where costs or the policy itself follow from released values, tolerance says by which part they may differ.
+// compare notes how an output of the page differs from what was printed by more than noise. Numbers in what EXPLAIN
+// foretells are public. Of others, where costs or the policy itself follow from released values, tolerance says by
+// which part they may differ.
 func (p *page) compare(old, now transcript, foretold string, tolerance float64) {
 	if old.output == now.output {
 		return
@@ -38,7 +41,8 @@ func (p *page) compare(old, now transcript, foretold string, tolerance float64) 
 	}
 	what := ""
 	switch {
-	case shape(olds.header) != shape(nows.header) || !slices.Equal(olds.shapes(), nows.shapes()) || !slices.Equal(olds.notes(), nows.notes()):
+	case shape(olds.header) != shape(nows.header) || !slices.Equal(olds.shapes(), nows.shapes()) ||
+		!slices.Equal(olds.notes(), nows.notes()):
 		what = "words"
 	case olds.hint != nows.hint && (tolerance == 0 || !olds.says(foretold, tolerance)):
 		what = "hints"
@@ -211,7 +215,8 @@ func (r *reader) strays(text string) (all []error) {
 		_, body, _ := strings.Cut(part, "\n")
 		for _, x := range transcripts(body) {
 			if i%2 == 1 && x.private() {
-				whole := limited.ReplaceAllString(strings.NewReplacer("dpproxy.", "pg_temp.", "round(", "pg_temp.round(").Replace(x.typed), ";")
+				whole := limited.ReplaceAllString(strings.NewReplacer("dpproxy.", "pg_temp.", "round(", "pg_temp.round(").Replace(
+					x.typed), ";")
 				all = append(all, strays(x, readTable(x.output), readTable(r.truth(whole)))...)
 			}
 		}
@@ -279,7 +284,8 @@ func (x transcript) margin(columns []string, column string) float64 {
 	return figure(strings.TrimPrefix(all[len(all)-1], "±"))
 }
 
-// within says that the numbers of a cell are as near to the truth as is said, or on the right side of it, but for rounding.
+// within says that the numbers of a cell are as near to the truth as is said, or on the right side of it, but for
+// rounding.
 func within(cell, truth, end string, margin float64) bool {
 	if shape(cell) != shape(truth) {
 		return false
@@ -340,7 +346,8 @@ func TestPagesAreJudged(t *testing.T) {
 		{"no noise", "(1 row)", "1", "2", 0, "numbers differ"},
 	} {
 		p := page{}
-		p.compare(transcript{"a=> ", "SELECT", strings.Replace(c.printed, c.now, c.old, 1)}, transcript{"a=> ", "SELECT", c.printed}, foretold, c.tolerance)
+		p.compare(transcript{"a=> ", "SELECT", strings.Replace(c.printed, c.now, c.old, 1)},
+			transcript{"a=> ", "SELECT", c.printed}, foretold, c.tolerance)
 		if got := fmt.Sprint(p.unlike); c.want == "" && len(p.unlike) > 0 || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %q", c.name, got, c.want)
 		}
@@ -349,7 +356,11 @@ func TestPagesAreJudged(t *testing.T) {
 
 // TestStraysAreFound: numbers beyond their margins and rows that are not there are found.
 func TestStraysAreFound(t *testing.T) {
-	truth := table{[]string{"ward", "visits", "minutes"}, [][]string{{"a", "97", "38.2"}, {"b", "54", "60.9"}, {"c", "1", "3"}}}
+	truth := table{[]string{"ward", "visits", "minutes"}, [][]string{
+		{"a", "97", "38.2"},
+		{"b", "54", "60.9"},
+		{"c", "1", "3"},
+	}}
 	for _, c := range []struct {
 		name, old, now string
 		want           int

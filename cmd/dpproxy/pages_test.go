@@ -15,12 +15,13 @@ var update = flag.Bool("update", false, "print the outputs and tables of the pag
 const (
 	// mostEdits is how many lines of a first policy may have to be written by hand.
 	mostEdits = 6
-	// mostDraws is how often pages are printed until each has all its numbers within their margins: half of the draws have, or less.
+	// mostDraws is how often pages are printed until each has all its numbers within their margins: half of the draws
+	// have, or less.
 	mostDraws = 30
 )
 
-// worlds are the databases that pages are read beside, and the pages in the order in which somebody reads them, as what is left of the
-// budget says.
+// worlds are the databases that pages are read beside, and the pages in the order in which somebody reads them, as what
+// is left of the budget says.
 var worlds = []struct {
 	name   string
 	reader func(*testing.T) *reader
@@ -36,9 +37,10 @@ type page struct {
 	unlike     []error // how its outputs differ from those of this reading by more than noise
 }
 
-// TestPages reads the pages as a newcomer would, typing all that blocks marked console have, and compares what is printed: words, columns,
-// notices, costs, and the margins that EXPLAIN foretells, are the same. Numbers with noise lie, on the page, within the page's own margins
-// of what PostgreSQL says of the rows itself. Blocks marked sh are for the reader's machine alone; blocks marked diff are edits of the policy.
+// TestPages reads the pages as a newcomer would, typing all that blocks marked console have, and compares what is
+// printed: words, columns, notices, costs, and the margins that EXPLAIN foretells, are the same. Numbers with noise
+// lie, on the page, within the page's own margins of what PostgreSQL says of the rows itself. Blocks marked sh are for
+// the reader's machine alone; blocks marked diff are edits of the policy.
 func TestPages(t *testing.T) {
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
@@ -160,7 +162,8 @@ var (
 	digits  = regexp.MustCompile(`\d+(?:\.\d+)?`)
 )
 
-// untied are the numbers of results, in the text of a page, that none of its outputs has. Rows of a text's tables quote, and give examples.
+// untied are the numbers of results, in the text of a page, that none of its outputs has. Rows of a text's tables
+// quote, and give examples.
 func untied(text string) (all []error) {
 	outputs := digits.FindAllString(strings.Join(shown.FindAllString(text, -1), "\n"), -1)
 	prose := notText.ReplaceAllStringFunc(shown.ReplaceAllString(text, ""), func(code string) string {

@@ -41,15 +41,20 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 	}
 	defer l.Close()
 	agree := func(price profile.Price) bool {
-		s.say("profile: at most %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; it takes about %s of the budget, and leaves %s",
+		s.say(
+			"profile: at most %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; it takes about %s of the budget, and leaves %s",
 			price.Statements, number(c.Epsilon), price.Holds, ledger.Percent(price.Share), ledger.PercentLeft(price.Left))
 		return !c.DryRun
 	}
-	found, err := profile.Run(ctx, p, l, profile.Options{Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile, Agree: agree}, newLog(s.err))
+	found, err := profile.Run(ctx, p, l, profile.Options{
+		Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile,
+		Agree: agree,
+	}, newLog(s.err))
 	if err != nil || found == nil {
 		return err
 	}
-	s.say("profile: %s of its budget is spent, %s left", ledger.Percent(found.Balance.ShareSpent), ledger.PercentLeft(found.Balance.ShareLeft))
+	s.say("profile: %s of its budget is spent, %s left", ledger.Percent(found.Balance.ShareSpent),
+		ledger.PercentLeft(found.Balance.ShareLeft))
 	for _, remark := range found.Remarks {
 		fmt.Fprintf(s.err, "note: %s\n", remark)
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// TestPublicByMistake captures what `check`, `check --live` and `serve` say of tables that are declared public though they lead to
-// people: what is certain stops all that see the database, what is likely is one line of each, and check, which sees only the
-// file, says nothing.
+// TestPublicByMistake captures what `check`, `check --live` and `serve` say of tables that are declared public though
+// they lead to people: what is certain stops all that see the database, what is likely is one line of each, and check,
+// which sees only the file, says nothing.
 func TestPublicByMistake(t *testing.T) {
 	s := newSite(t)
-	s.text = strings.Replace(s.text, "databases: {", fmt.Sprintf("databases: {public: %q, ", pgservertest.Start(t).DSN(s.database, "cmd_public")), 1)
+	s.text = strings.Replace(s.text, "databases: {", fmt.Sprintf("databases: {public: %q, ", pgservertest.Start(t).DSN(
+		s.database, "cmd_public")), 1)
 	pgservertest.Exec(t, s.admin, `
 		CREATE TABLE trips (id int PRIMARY KEY, person_id text);
 		CREATE TABLE beds (id int PRIMARY KEY, occupant bigint REFERENCES people);
@@ -74,7 +75,8 @@ func TestPublicByMistake(t *testing.T) {
 		}
 	}
 
-	declare("  trips: {public: true, refers_to_people: false}\n  beds: {public: true, refers_to_people: [occupant]}\n  lockers: {public: true, refers_to_people: [person_id]}\n")
+	declare(
+		"  trips: {public: true, refers_to_people: false}\n  beds: {public: true, refers_to_people: [occupant]}\n  lockers: {public: true, refers_to_people: [person_id]}\n")
 	s.run("setup")
 	if out, said, err := s.outcome("check", "--live"); err != nil || len(linesWith(out+said, ".public: ")) > 0 {
 		t.Errorf("check --live, of tables that refer to nobody: %v\n%s%s", err, out, said)

@@ -65,7 +65,8 @@ func newShop(t *testing.T) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	r.environment = append(r.environment, "PGHOST=127.0.0.1", fmt.Sprintf("PGPORT=%d", server.Port), "PGUSER="+pgserver.Superuser, "PGPASSWORD=secret")
+	r.environment = append(r.environment, "PGHOST=127.0.0.1", fmt.Sprintf("PGPORT=%d", server.Port), "PGUSER="+
+		pgserver.Superuser, "PGPASSWORD=secret")
 	r.ownerDSN = "dbname=rental"
 	return r
 }
@@ -101,7 +102,8 @@ func (r *reader) follow(p *page, block []transcript) string {
 	return strings.Join(written, "\n")
 }
 
-// ask puts a question, to dpproxy or to the database itself, and compares the answer with the page's. What EXPLAIN says of it is free.
+// ask puts a question, to dpproxy or to the database itself, and compares the answer with the page's. What EXPLAIN says
+// of it is free.
 func (r *reader) ask(p *page, x transcript, now *transcript) {
 	if strings.HasSuffix(x.prompt, "=# ") {
 		now.output = r.truth(x.typed)
@@ -116,7 +118,8 @@ func (r *reader) ask(p *page, x transcript, now *transcript) {
 	r.compare(p, x, *now, foretold)
 }
 
-// compare compares an answer with the page's. Where a price follows from released values, so does all that is left from then on.
+// compare compares an answer with the page's. Where a price follows from released values, so does all that is left from
+// then on.
 func (r *reader) compare(p *page, old, now transcript, foretold string) {
 	if strings.Contains(foretold, "share: at most") {
 		r.tolerance = max(r.tolerance, loose)
@@ -159,11 +162,15 @@ func (r *reader) demo(p *page, block []transcript) string {
 	return strings.Join(written, "\n")
 }
 
-// truth is what PostgreSQL says of the rows itself. It has the functions of dpproxy in pg_temp, and one that does not round.
+// truth is what PostgreSQL says of the rows itself. It has the functions of dpproxy in pg_temp, and one that does not
+// round.
 func (r *reader) truth(statement string) string {
 	if r.owner == nil {
 		r.owner = r.connect(`psql "` + r.ownerDSN + `"`)
-		for _, same := range []string{"interval_low(anyelement)", "interval_high(anyelement)", "round(anyelement)", "round(anyelement, integer)"} {
+		for _, same := range []string{
+			"interval_low(anyelement)", "interval_high(anyelement)", "round(anyelement)",
+			"round(anyelement, integer)",
+		} {
 			r.owner.ask("CREATE FUNCTION pg_temp." + same + " RETURNS anyelement LANGUAGE sql AS 'SELECT $1';")
 		}
 	}
@@ -180,7 +187,8 @@ func (r *reader) command(line string) *exec.Cmd {
 // run returns what a command prints, both streams as they come.
 func (r *reader) run(line string) string {
 	printed, err := r.command("{ " + line + "; } 2>&1").Output()
-	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && bytes.Contains(printed, []byte("ERROR: "))) {
+	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) &&
+		bytes.Contains(printed, []byte("ERROR: "))) {
 		r.t.Fatalf("%s: %v\n%s", line, err, printed)
 	}
 	if strings.Contains(line, "> policy.yaml") {
@@ -189,8 +197,8 @@ func (r *reader) run(line string) string {
 	return tidy(r.there.Replace(string(printed)))
 }
 
-// start runs a command until the test ends, and returns what it prints on either stream up to a line with the given words. What check says
-// before that is left out.
+// start runs a command until the test ends, and returns what it prints on either stream up to a line with the given
+// words. What check says before that is left out.
 func (r *reader) start(line, words string) string {
 	reading, writing, err := os.Pipe()
 	if err != nil {
@@ -223,8 +231,8 @@ func (r *reader) start(line, words string) string {
 
 var limits = regexp.MustCompile(`bounds: \[.*?\]`)
 
-// edit changes the lines of the policy whose keys a block marks with + as the block says: their bounds, and leaves what is behind them. It
-// returns the block with the lines that there were, marked with -, and those that there are.
+// edit changes the lines of the policy whose keys a block marks with + as the block says: their bounds, and leaves what
+// is behind them. It returns the block with the lines that there were, marked with -, and those that there are.
 func (r *reader) edit(block string) string {
 	var written strings.Builder
 	r.rewrite(func(text string) string {

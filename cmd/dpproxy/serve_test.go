@@ -55,7 +55,10 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, policy: filepath.Join(t.TempDir(), "policy.yaml"), verifier: v, database: db, admin: server.DSN(db, pgserver.Superuser)}
+	s := &site{
+		t: t, policy: filepath.Join(t.TempDir(), "policy.yaml"), verifier: v, database: db,
+		admin: server.DSN(db, pgserver.Superuser),
+	}
 	s.text = fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
 databases: {main: %q, shadow: %q, admin: %q}
@@ -176,7 +179,8 @@ func TestServe(t *testing.T) {
 	if out := s.run("check", "--live"); !strings.HasSuffix(out, "ok\n") {
 		t.Errorf("check --live: %s", out)
 	}
-	if out := s.run("explain", "SELECT avg(age) FROM people"); !strings.Contains(out, "epsilon: 0.5") || !strings.Contains(out, "sensitivity: ") {
+	if out := s.run("explain", "SELECT avg(age) FROM people"); !strings.Contains(out, "epsilon: 0.5") ||
+		!strings.Contains(out, "sensitivity: ") {
 		t.Errorf("explain: %s", out)
 	}
 	s.start()
@@ -240,12 +244,14 @@ func TestServe(t *testing.T) {
 		t.Errorf("readyz: %s", got)
 	}
 	metrics := s.get("/metrics")
-	if !strings.Contains(metrics, `dpproxy_budget_epsilon_left{analyst="alice"} `) || !strings.Contains(metrics, `dpproxy_budget_share_left{analyst="alice"} `) {
+	if !strings.Contains(metrics, `dpproxy_budget_epsilon_left{analyst="alice"} `) ||
+		!strings.Contains(metrics, `dpproxy_budget_share_left{analyst="alice"} `) {
 		t.Error("metrics lack budgets")
 	}
 	for _, line := range []string{
 		"dpproxy_epsilon_charged_total 1", `dpproxy_reloads_total{result="ok"} 1`,
-		`dpproxy_reloads_total{result="failed"} 2`, "dpproxy_login_failures_total 1", `dpproxy_analyst_statements_total{analyst="alice",verdict="cached"} 1`,
+		`dpproxy_reloads_total{result="failed"} 2`, "dpproxy_login_failures_total 1",
+		`dpproxy_analyst_statements_total{analyst="alice",verdict="cached"} 1`,
 		`dpproxy_pool_max_connections{database="main"} 8`,
 	} {
 		if !strings.Contains(metrics, "\n"+line+"\n") {
@@ -265,7 +271,8 @@ func TestServe(t *testing.T) {
 	if errors.As(err, &e) && e.Code != "57P01" || err == nil {
 		t.Errorf("an idle session after SIGTERM: %v", err)
 	}
-	if log := strings.Join(s.log, "\n"); strings.Contains(log, "54321") || strings.Contains(log, "secret") || strings.Contains(log, "SCRAM-SHA") {
+	if log := strings.Join(s.log, "\n"); strings.Contains(log, "54321") || strings.Contains(log, "secret") ||
+		strings.Contains(log, "SCRAM-SHA") {
 		t.Errorf("the log holds a statement or a password:\n%s", log)
 	}
 	s.checkStatements(export)
@@ -297,7 +304,8 @@ func (s *site) checkStatements(export string) {
 		if e.Verdict != "refused" && e.LE < 0.001 {
 			s.t.Errorf("no duration: %s", line)
 		}
-		got = append(got, fmt.Sprintf("%s %s %s %g %t", e.Analyst, e.Verdict, e.SQLSTATE, e.Epsilon, e.Fingerprint != "" && e.Fingerprint == fingerprints[e.Analyst]))
+		got = append(got, fmt.Sprintf("%s %s %s %g %t", e.Analyst, e.Verdict, e.SQLSTATE, e.Epsilon, e.Fingerprint != "" &&
+			e.Fingerprint == fingerprints[e.Analyst]))
 	}
 	want := []string{"alice private 00000 0.5 true", "alice cached 00000 0 true", "bob private 00000 0.5 true"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -311,7 +319,8 @@ func TestServeListensOnlyAfterEveryCheck(t *testing.T) {
 	pgservertest.Exec(t, s.admin, "ALTER TABLE people ALTER age TYPE bigint")
 	out, err := exec.Command("dpproxy", "serve", "--policy", s.policy).CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(string(out), "listening on") || !strings.Contains(string(out), "dpproxy setup") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(string(out), "listening on") ||
+		!strings.Contains(string(out), "dpproxy setup") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	s.run("setup")

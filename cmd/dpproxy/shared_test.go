@@ -21,7 +21,8 @@ func TestTwoProxiesShareALedger(t *testing.T) {
 	t.Cleanup(func() {
 		pgservertest.Exec(t, server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+books+" WITH (FORCE)")
 	})
-	one.text = strings.Replace(one.text, "accounting:", "answers: {ttl: 0}\nledger: "+server.DSN(books, "cmd_ledger")+"\naccounting:", 1)
+	one.text = strings.Replace(one.text, "accounting:", "answers: {ttl: 0}\nledger: "+server.DSN(books, "cmd_ledger")+
+		"\naccounting:", 1)
 	one.text = strings.Replace(one.text, "epsilon: 10", "epsilon: 1", 1)
 	one.write(one.text)
 	one.run("setup")

@@ -78,8 +78,8 @@ func (b *Backend) Use() bool { return b.used.TryRLock() }
 // Leave ends one Use.
 func (b *Backend) Leave() { b.used.RUnlock() }
 
-// Drain closes what no statement is using, and each other connection as soon as its statement has ended. It waits for those that Use the
-// pools, and lets nobody in any more.
+// Drain closes what no statement is using, and each other connection as soon as its statement has ended. It waits for
+// those that Use the pools, and lets nobody in any more.
 func (b *Backend) Drain() {
 	for _, p := range b.pools() {
 		p.pool.Reset()

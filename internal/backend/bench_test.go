@@ -48,7 +48,9 @@ func BenchmarkRows(b *testing.B) {
 
 func BenchmarkMeasure(b *testing.B) {
 	backend, ctx := connected(b), context.Background()
-	m := Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}}}
+	m := Measurement{Admit: anything, Queries: []MeasureQuery{
+		{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}},
+	}}
 	for b.Loop() {
 		if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
 			b.Fatal(err)
@@ -64,7 +66,8 @@ func BenchmarkProof(b *testing.B) {
 			for i := range columns - 2 {
 				fmt.Fprintf(&more, ", c%d int", i)
 			}
-			s, db := pgservertest.Database(b, "CREATE TABLE p (id bigint PRIMARY KEY, n int"+more.String()+")", "CREATE TABLE t ()")
+			s, db := pgservertest.Database(b, "CREATE TABLE p (id bigint PRIMARY KEY, n int"+more.String()+")",
+				"CREATE TABLE t ()")
 			backend, ctx := connectedTo(b, s.DSN(db, pgserver.Superuser)), context.Background()
 			schema, err := backend.Schema(ctx)
 			if err != nil {

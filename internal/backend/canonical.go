@@ -16,13 +16,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Values cross from one database to another in one form, rewrite.Canonical, which means the same value to every PostgreSQL
-// whatever its settings are (P24). canonical, in this file, is the only place where one is made.
+// Values cross from one database to another in one form, rewrite.Canonical, which means the same value to every
+// PostgreSQL whatever its settings are (P24). canonical, in this file, is the only place where one is made.
 //
 // Under the pins of planning the text that PostgreSQL prints is canonical already (ISO dates,
-// extra_float_digits 3, hex), but for two types, whose printing needs a setting that their meaning needs too: an instant prints in the
-// TimeZone, whose offset PostgreSQL does not read back where it is beyond 15:59, and an interval in the IntervalStyle. Those two cross
-// the wire in binary and are spelled here.
+// extra_float_digits 3, hex), but for two types, whose printing needs a setting that their meaning needs too: an
+// instant prints in the TimeZone, whose offset PostgreSQL does not read back where it is beyond 15:59, and an interval
+// in the IntervalStyle. Those two cross the wire in binary and are spelled here.
 
 // binary says that values of a type come in binary.
 func binary(oid uint32) bool {
@@ -44,7 +44,8 @@ func canonicalFormats(types []uint32) []int16 {
 	return formats
 }
 
-// canonical makes the canonical form of a value of a type that PostgreSQL sent in the format of canonicalFormats; nil is NULL.
+// canonical makes the canonical form of a value of a type that PostgreSQL sent in the format of canonicalFormats; nil
+// is NULL.
 func canonical(oid uint32, value []byte) (*rewrite.Canonical, error) {
 	if value == nil {
 		return nil, nil
@@ -101,14 +102,16 @@ func instant(at pgtype.Timestamptz) string {
 // types knows the binary forms. Scanning only reads it; encoding would write to it.
 var types = pgtype.NewMap()
 
-// signedInterval gives every field its sign: IntervalStyle sql_standard takes one leading minus for all fields that have none.
+// signedInterval gives every field its sign: IntervalStyle sql_standard takes one leading minus for all fields that
+// have none.
 func signedInterval(v pgtype.Interval) string {
 	sign, micros := "+", v.Microseconds
 	if micros < 0 {
 		sign, micros = "-", -micros
 	}
 	seconds, micros := micros/1e6, micros%1e6
-	return fmt.Sprintf("%+d mons %+d days %s%02d:%02d:%02d.%06d", v.Months, v.Days, sign, seconds/3600, seconds/60%60, seconds%60, micros)
+	return fmt.Sprintf("%+d mons %+d days %s%02d:%02d:%02d.%06d", v.Months, v.Days, sign, seconds/3600, seconds/60%60,
+		seconds%60, micros)
 }
 
 // Constants are a statement's parameters and constants, as the shadow reads them.
@@ -118,8 +121,9 @@ type Constants struct {
 	Expressions []*rewrite.Canonical
 }
 
-// Constants has the shadow read parameters and literals by their types' input functions, as the session would, and evaluate expressions, in
-// one round trip. A value that cannot be read, or an expression that cannot be evaluated, fails it as a whole.
+// Constants has the shadow read parameters and literals by their types' input functions, as the session would, and
+// evaluate expressions, in one round trip. A value that cannot be read, or an expression that cannot be evaluated,
+// fails it as a whole.
 func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constants, s Settings) (*Constants, error) {
 	n, l := len(p.Values), len(c.Literals)
 	if n+l+len(c.Expressions) == 0 {
@@ -130,7 +134,8 @@ func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constan
 		formats[i] = FormatAt(p.Formats, i)
 	}
 	for _, literal := range c.Literals {
-		values, formats, oids = append(values, []byte(literal.Text)), append(formats, pgtype.TextFormatCode), append(oids, literal.Type)
+		values, formats, oids = append(values, []byte(literal.Text)), append(formats, pgtype.TextFormatCode),
+			append(oids, literal.Type)
 	}
 	var outputs []string
 	for i := range values {
@@ -141,7 +146,10 @@ func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constan
 		outputs, results = append(outputs, "("+x.SQL+")"), append(results, x.Type)
 	}
 	clock := slices.ContainsFunc(c.Expressions, func(x rewrite.Expression) bool { return rewrite.MayReadClock(x.SQL) })
-	request := Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats, Repeats: !clock}
+	request := Request{
+		SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats,
+		Repeats: !clock,
+	}
 	rows, err := b.shadow.canonicalRows(ctx, request, b.pins(planning, s), results)
 	if err != nil {
 		return nil, err
@@ -174,7 +182,8 @@ func FormatAt(formats []int16, i int) int16 {
 // What plans ask for is bounded: no list has more than rewrite.MostListed values, and no column of them is longer.
 const listBytes = 64 << 20
 
-var errLongList = pgerr.New(pgerr.ProgramLimitExceeded, "the values that the statement needs take more than 64 MB", pgerr.Hint("Group by fewer or shorter keys."))
+var errLongList = pgerr.New(pgerr.ProgramLimitExceeded, "the values that the statement needs take more than 64 MB",
+	pgerr.Hint("Group by fewer or shorter keys."))
 
 // Evaluate runs a query without tables on the shadow, where it means what it means on main.
 func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) (*rewrite.Table, error) {
@@ -189,14 +198,18 @@ func (b *Backend) PublicRows(ctx context.Context, q rewrite.Query, s Settings) (
 	return b.public.canonicalTable(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
 }
 
-// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10), at most one more than may be listed.
-func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s Settings) ([]rewrite.Canonical, error) {
+// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10), at most one
+// more than may be listed.
+func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s Settings) ([]rewrite.Canonical,
+	error,
+) {
 	if b.public == nil {
 		return nil, b.policy.MissingDSN("public")
 	}
 	column, table := pgx.Identifier{c.Column}.Sanitize(), pgx.Identifier{c.Table.Schema, c.Table.Relation}.Sanitize()
 	rows, err := b.public.canonicalRows(ctx, Request{
-		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k LIMIT " + strconv.Itoa(rewrite.MostListed+1),
+		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k LIMIT " +
+			strconv.Itoa(rewrite.MostListed+1),
 	}, b.pins(planning, s), []uint32{oid})
 	if err != nil {
 		return nil, err
@@ -209,7 +222,9 @@ func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s
 }
 
 // canonicalRows reads all rows of a query whose columns have these types.
-func (p *pool) canonicalRows(ctx context.Context, r Request, pins *pinSet, oids []uint32) (all [][]*rewrite.Canonical, err error) {
+func (p *pool) canonicalRows(ctx context.Context, r Request, pins *pinSet, oids []uint32) (all [][]*rewrite.Canonical,
+	err error,
+) {
 	err = p.eachCanonical(ctx, r, pins, oids, func(row []*rewrite.Canonical) { all = append(all, slices.Clone(row)) })
 	return all, err
 }
@@ -224,7 +239,9 @@ func (p *pool) canonicalTable(ctx context.Context, r Request, pins *pinSet, oids
 }
 
 // eachCanonical calls f for all rows of a query whose columns have these types. f does not keep the row.
-func (p *pool) eachCanonical(ctx context.Context, r Request, pins *pinSet, oids []uint32, f func([]*rewrite.Canonical)) error {
+func (p *pool) eachCanonical(ctx context.Context, r Request, pins *pinSet, oids []uint32,
+	f func([]*rewrite.Canonical),
+) error {
 	r.ResultFormats = canonicalFormats(oids)
 	rows, err := p.rows(ctx, r, pins)
 	if err != nil {
@@ -257,7 +274,8 @@ func (p *pool) eachCanonical(ctx context.Context, r Request, pins *pinSet, oids 
 	return errors.Join(err, failed)
 }
 
-// parameters returns a query's values, with main's OIDs for types that are not built in: the two databases number those differently.
+// parameters returns a query's values, with main's OIDs for types that are not built in: the two databases number those
+// differently.
 func (b *Backend) parameters(q rewrite.SQL) ([][]byte, []uint32) {
 	values, oids := make([][]byte, len(q.Parameters)), make([]uint32, len(q.Parameters))
 	names := b.types.Load()

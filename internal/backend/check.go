@@ -12,11 +12,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// CheckMeasure has main parse every query of a measurement and prove what it rests on, before anything is charged (P27). Parsing is
-// parse analysis alone: nothing is planned, no statistics are read, and the proofs read catalogs and public values; so no error that
-// comes from here has seen a row. It is free, so it has connections of its own: a wait for one of main's would tell when a measure ends.
+// CheckMeasure has main parse every query of a measurement and prove what it rests on, before anything is charged
+// (P27). Parsing is parse analysis alone: nothing is planned, no statistics are read, and the proofs read catalogs and
+// public values; so no error that comes from here has seen a row. It is free, so it has connections of its own: a wait
+// for one of main's would tell when a measure ends.
 //
-// A *ProofError says which proof failed, a *RefusedError that main does not take a query; other errors are for the client.
+// A *ProofError says which proof failed, a *RefusedError that main does not take a query; other errors are for the
+// client.
 func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 	for attempt := 0; ; attempt++ {
 		conn, err := b.check.acquire(ctx)
@@ -48,7 +50,8 @@ func (b *Backend) checkOn(ctx context.Context, conn *pgxpool.Conn, m Measurement
 		return s
 	}
 	for _, q := range c.questions {
-		messages = append(messages, find(q.sql, q.types, q.values).messages(q.sql, q.types, pgproto3.Bind{Parameters: q.values})...)
+		messages = append(messages, find(q.sql, q.types, q.values).messages(
+			q.sql, q.types, pgproto3.Bind{Parameters: q.values})...)
 	}
 	for _, q := range m.Queries {
 		_, types := b.parameters(q.SQL)
@@ -56,7 +59,8 @@ func (b *Backend) checkOn(ctx context.Context, conn *pgxpool.Conn, m Measurement
 		if !s.parsed {
 			messages = append(messages, &pgproto3.Parse{Name: s.name, Query: q.SQL.Text, ParameterOIDs: types})
 		}
-		messages = append(messages, &pgproto3.Describe{ObjectType: 'S', Name: s.name}) // which parses it anew where a table has changed
+		// which parses it anew where a table has changed
+		messages = append(messages, &pgproto3.Describe{ObjectType: 'S', Name: s.name})
 	}
 	if known.citus {
 		messages = append(messages, b.explains(m)...)
@@ -70,13 +74,14 @@ func (b *Backend) checkOn(ctx context.Context, conn *pgxpool.Conn, m Measurement
 	return true, cmp.Or(failed, end)
 }
 
-// explains have the coordinator of a Citus cluster plan the queries: which joins it takes it says when it plans, and not when it parses. It asks no
-// worker, and knows nothing of their rows.
+// explains have the coordinator of a Citus cluster plan the queries: which joins it takes it says when it plans, and
+// not when it parses. It asks no worker, and knows nothing of their rows.
 func (b *Backend) explains(m Measurement) []pgproto3.FrontendMessage {
 	list := []pgproto3.FrontendMessage{&pgproto3.Parse{Query: planAlone.setSQL()}, &pgproto3.Bind{}, &pgproto3.Execute{}}
 	for _, q := range m.Queries {
 		values, types := b.parameters(q.SQL)
-		list = append(list, &pgproto3.Parse{Query: "EXPLAIN (COSTS OFF) " + q.SQL.Text, ParameterOIDs: types}, &pgproto3.Bind{Parameters: values}, &pgproto3.Execute{})
+		list = append(list, &pgproto3.Parse{Query: "EXPLAIN (COSTS OFF) " + q.SQL.Text, ParameterOIDs: types},
+			&pgproto3.Bind{Parameters: values}, &pgproto3.Execute{})
 	}
 	return list
 }

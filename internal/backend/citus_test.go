@@ -8,14 +8,15 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// TestStatementsOnWorkers: a client's statement has its settings on the workers of a Citus cluster as well, where a distributed table is read;
-// it writes nothing there; and the next one finds nothing of it.
+// TestStatementsOnWorkers: a client's statement has its settings on the workers of a Citus cluster as well, where a
+// distributed table is read; it writes nothing there; and the next one finds nothing of it.
 func TestStatementsOnWorkers(t *testing.T) {
 	cluster := pgservertest.StartCitus(t, "spread")
 	dsn := cluster.Coordinator.DSN("spread", pgserver.Superuser)
 	pgservertest.Exec(t, cluster.Coordinator.DSN("postgres", pgserver.Superuser), "CREATE DATABASE spread")
 	for _, sql := range append(cluster.Join(), "CREATE TABLE p (id int PRIMARY KEY, at timestamptz, stay interval)",
-		"SELECT create_distributed_table('p', 'id')", "INSERT INTO p SELECT n, timestamptz '2026-01-01 00:00+00', interval '36 hours' FROM generate_series(1, 40) n",
+		"SELECT create_distributed_table('p', 'id')",
+		"INSERT INTO p SELECT n, timestamptz '2026-01-01 00:00+00', interval '36 hours' FROM generate_series(1, 40) n",
 		"CREATE FUNCTION leave(n int) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('TimeZone', 'America/New_York', false); RETURN current_setting('TimeZone'); END $$",
 		"CREATE FUNCTION put(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN CREATE TEMPORARY TABLE put AS SELECT n; RETURN n; END $$",
 		"SELECT create_distributed_function('leave(int)')", "SELECT create_distributed_function('put(int)')") {

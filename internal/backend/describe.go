@@ -13,14 +13,18 @@ import (
 )
 
 // Describe has the shadow prepare a statement and forget it again: PostgreSQL's check of syntax, names and types.
-// Its objections come back as *pgconn.PgError, position included. A nil or 0 parameter type is inferred. A statement that
-// returns no rows has no Fields.
-func (b *Backend) Describe(ctx context.Context, sql string, types []uint32, s Settings) (*pgconn.StatementDescription, error) {
+// Its objections come back as *pgconn.PgError, position included. A nil or 0 parameter type is inferred. A statement
+// that returns no rows has no Fields.
+func (b *Backend) Describe(ctx context.Context, sql string, types []uint32, s Settings) (*pgconn.StatementDescription,
+	error,
+) {
 	return b.DescribeOn(ctx, rewrite.RouteShadow, sql, types, s)
 }
 
 // DescribeOn is Describe where the statement will run: the shadow, or public for RoutePublic.
-func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s Settings) (*pgconn.StatementDescription, error) {
+func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s Settings) (
+	*pgconn.StatementDescription, error,
+) {
 	p, pins := b.shadow, b.pins(answering, s)
 	if route == rewrite.RoutePublic {
 		if p, pins = b.public, b.pins(reading, s); p == nil {
@@ -43,8 +47,12 @@ func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql strin
 	}
 }
 
-func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins *pinSet) (*pgconn.StatementDescription, error) {
-	g, err := guard(ctx, conn, pins, &pgproto3.Parse{Query: sql, ParameterOIDs: types}, &pgproto3.Describe{ObjectType: 'S'})
+func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins *pinSet) (
+	*pgconn.StatementDescription, error,
+) {
+	g, err := guard(ctx, conn, pins, &pgproto3.Parse{Query: sql, ParameterOIDs: types}, &pgproto3.Describe{
+		ObjectType: 'S',
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +73,8 @@ func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint3
 	return description, nil
 }
 
-// CheckSetting has the shadow judge a setting's value ("TimeZone", "DateStyle", "IntervalStyle") and returns it as SHOW prints it. A value that
-// PostgreSQL does not take is 22023 in PostgreSQL's words.
+// CheckSetting has the shadow judge a setting's value ("TimeZone", "DateStyle", "IntervalStyle") and returns it as SHOW
+// prints it. A value that PostgreSQL does not take is 22023 in PostgreSQL's words.
 func (b *Backend) CheckSetting(ctx context.Context, name, value string) (string, error) {
 	rows, err := b.Shadow(ctx, Request{
 		SQL:        "SELECT pg_catalog.set_config($1, $2, true)",

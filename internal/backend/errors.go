@@ -14,7 +14,8 @@ import (
 // CannotConnectNow is PostgreSQL's code for a server that takes no connections at the moment.
 const CannotConnectNow = "57P03"
 
-// MeasureError stands for any failure of main while it measured. Its text is one constant, and it unwraps to nothing: what main reports may quote a private row (docs/privacy.md P22).
+// MeasureError stands for any failure of main while it measured. Its text is one constant, and it unwraps to nothing:
+// what main reports may quote a private row (docs/privacy.md P22).
 type MeasureError struct {
 	lost bool
 	code string
@@ -22,9 +23,9 @@ type MeasureError struct {
 
 func (*MeasureError) Error() string { return "the main database failed while measuring" }
 
-// Lost says that main took away the connection or the snapshot: it broke off, was shutting down or starting, or a standby
-// replayed what the snapshot stood in the way of. That is no fault of the statement, which may be measured again and must
-// not be refused in future.
+// Lost says that main took away the connection or the snapshot: it broke off, was shutting down or starting, or a
+// standby replayed what the snapshot stood in the way of. That is no fault of the statement, which may be measured
+// again and must not be refused in future.
 func (e *MeasureError) Lost() bool { return e.lost }
 
 // Code returns the SQLSTATE that main gave, for the administrator's log alone; empty when it gave none.
@@ -73,12 +74,12 @@ func lostCode(code string) bool {
 
 // Conflict reports whether a standby ends a query with a code because the query blocks replay.
 //
-// That is no channel for an analyst. Nothing else raises these codes in a READ ONLY transaction at REPEATABLE READ: 40001
-// means an update of a row that has changed since the snapshot, which a SELECT without FOR UPDATE does not make, or a
-// cycle of SERIALIZABLE transactions, which it is none of; 40P01 means locks taken in turn, and it waits for none that
-// conflicts with ACCESS SHARE but those of DDL. What a measure query evaluates raises nothing (docs/privacy.md). A standby
-// conflicts with the snapshot, the locks and the buffers of a query, which are the same whatever the rows hold; the rows
-// decide at most how long the query is exposed to it, which the duration of an answer tells as well.
+// That is no channel for an analyst. Nothing else raises these codes in a READ ONLY transaction at REPEATABLE READ:
+// 40001 means an update of a row that has changed since the snapshot, which a SELECT without FOR UPDATE does not make,
+// or a cycle of SERIALIZABLE transactions, which it is none of; 40P01 means locks taken in turn, and it waits for none
+// that conflicts with ACCESS SHARE but those of DDL. What a measure query evaluates raises nothing (docs/privacy.md). A
+// standby conflicts with the snapshot, the locks and the buffers of a query, which are the same whatever the rows hold;
+// the rows decide at most how long the query is exposed to it, which the duration of an answer tells as well.
 func Conflict(code string) bool { return code == "40001" || code == "40P01" }
 
 // conflicts reports whether a standby ended a query because it blocks replay, with or without its connection.
@@ -98,7 +99,8 @@ func connectionLost(err error) bool {
 	}
 	// A message that is too long is for us to bear, but how long it is may depend on the rows.
 	var long *pgproto3.ExceededMaxBodyLenErr
-	return !errors.As(err, &long) && !errors.Is(err, errProtocol) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return !errors.As(err, &long) && !errors.Is(err, errProtocol) && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, context.DeadlineExceeded)
 }
 
 // unreachable makes the error that a client gets where a database does not answer. The log has the reason.

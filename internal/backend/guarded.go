@@ -12,14 +12,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// guarded is one statement of a client's on a pooled connection, in a READ ONLY transaction of its own: pins that the connection does not have,
-// BEGIN, a savepoint, the statement, the end of both, Sync. All of it is one write, and the messages that answer it are read one by one.
+// guarded is one statement of a client's on a pooled connection, in a READ ONLY transaction of its own: pins that the
+// connection does not have, BEGIN, a savepoint, the statement, the end of both, Sync. All of it is one write, and the
+// messages that answer it are read one by one.
 //
-// A setting that a function of the statement changes for the session is undone with the savepoint: what a connection is remembered to have, it
-// has. To end with ROLLBACK would do the same, and fill a database's statistics with what looks like failures.
+// A setting that a function of the statement changes for the session is undone with the savepoint: what a connection is
+// remembered to have, it has. To end with ROLLBACK would do the same, and fill a database's statistics with what looks
+// like failures.
 //
-// It is not pgconn's Pipeline, which guards against a server that answers before it has read everything. Here the server has read the
-// statement when it answers it, and what follows is short.
+// It is not pgconn's Pipeline, which guards against a server that answers before it has read everything. Here the
+// server has read the statement when it answers it, and what follows is short.
 type guarded struct {
 	conn   *pgxpool.Conn
 	pg     *pgconn.PgConn
@@ -30,16 +32,22 @@ type guarded struct {
 	err    error     // the first that was reported
 }
 
-// The commands around a statement. A connection that is its server's own has them prepared: parsing them anew takes a sixth of what a server
-// does for a short statement. Their tags are checked, as a function of the statement could prepare others by the same names.
+// The commands around a statement. A connection that is its server's own has them prepared: parsing them anew takes a
+// sixth of what a server does for a short statement. Their tags are checked, as a function of the statement could
+// prepare others by the same names.
 var (
 	beginTags, endTags = [2]string{"BEGIN", "SAVEPOINT"}, [2]string{"ROLLBACK", "COMMIT"}
 
 	guardCommands = []struct{ name, sql string }{
-		{"dpproxy_begin", beginRead}, {"dpproxy_savepoint", "SAVEPOINT guard"}, {"dpproxy_rollback", "ROLLBACK TO guard"}, {guardCommit, "COMMIT"}, {guardMeasure, beginMeasure},
+		{"dpproxy_begin", beginRead},
+		{"dpproxy_savepoint", "SAVEPOINT guard"},
+		{"dpproxy_rollback", "ROLLBACK TO guard"},
+		{guardCommit, "COMMIT"},
+		{guardMeasure, beginMeasure},
 	}
-	preparedBegin, preparedEnd = prepared(guardCommands[0].name, guardCommands[1].name), prepared(guardCommands[2].name, guardCommands[3].name)
-	syncMessage                = encoded(&pgproto3.Sync{})
+	preparedBegin, preparedEnd = prepared(guardCommands[0].name, guardCommands[1].name),
+		prepared(guardCommands[2].name, guardCommands[3].name)
+	syncMessage = encoded(&pgproto3.Sync{})
 )
 
 const guardCommit, guardMeasure = "dpproxy_commit", "dpproxy_measure"
@@ -90,8 +98,11 @@ func appendMessages(out []byte, messages []pgproto3.FrontendMessage) (_ []byte, 
 // keptBuffer is the longest buffer for messages that a connection keeps, bytes.
 const keptBuffer = 64 << 10
 
-// guard sends a client's statement, and reads the answers to what is before it. The caller reads the statement's, and ends it.
-func guard(ctx context.Context, conn *pgxpool.Conn, pins *pinSet, statement ...pgproto3.FrontendMessage) (*guarded, error) {
+// guard sends a client's statement, and reads the answers to what is before it. The caller reads the statement's, and
+// ends it.
+func guard(ctx context.Context, conn *pgxpool.Conn, pins *pinSet, statement ...pgproto3.FrontendMessage) (
+	*guarded, error,
+) {
 	g := &guarded{conn: conn, pg: conn.Conn().PgConn(), known: pinnedOf(conn.Conn())}
 	if ctx.Err() != nil {
 		conn.Release()
@@ -176,7 +187,8 @@ func isA[M pgproto3.BackendMessage](message pgproto3.BackendMessage) bool {
 	return is
 }
 
-// receive returns the next message, valid until the following call; nil: the server reported an error, or the connection is lost.
+// receive returns the next message, valid until the following call; nil: the server reported an error, or the
+// connection is lost.
 func (g *guarded) receive() pgproto3.BackendMessage {
 	if g.syncs == 0 {
 		g.fail(errProtocol) // or it would wait for ever

@@ -18,16 +18,18 @@ type Measurement struct {
 	Proofs   []rewrite.Proof // made again in the same snapshot
 	Settings Settings
 
-	// Admit says whether the n-th query may run with these values. It is asked right before main is; without it nothing runs.
+	// Admit says whether the n-th query may run with these values. It is asked right before main is; without it nothing
+	// runs.
 	Admit func(n int, q rewrite.SQL) error
 
-	// Stages says, for each stage of the statement, behind how many of Queries it is answered. Answer gives its rows, which later queries
-	// read; it is called when all rows of the queries before it have been given to each.
+	// Stages says, for each stage of the statement, behind how many of Queries it is answered. Answer gives its rows,
+	// which later queries read; it is called when all rows of the queries before it have been given to each.
 	Stages []int
 	Answer func(ctx context.Context, stage int) ([][]*rewrite.Canonical, error)
 }
 
-// MeasureQuery is one query that rewrite printed. Its first columns are group keys of the types Keys; the others are Integers.
+// MeasureQuery is one query that rewrite printed. Its first columns are group keys of the types Keys; the others are
+// Integers.
 type MeasureQuery struct {
 	SQL      rewrite.SQL
 	Keys     []uint32
@@ -54,9 +56,10 @@ type batch struct {
 // Measure runs all queries in one REPEATABLE READ, READ ONLY transaction on main, so that they see one state of it, and
 // calls each for every row, in the order of Queries. The workers of a Citus cluster see one state each for each query.
 //
-// Whatever goes wrong on main is a *MeasureError, or a *ProofError where main does not bear the plan out any more; a *pgconn.PgError
-// (53300) says that no connection became free in time. What Answer says is returned as it is. When ctx ends first, Measure returns its cause at once, whatever main
-// is doing: its query is cancelled behind the client's back and its outcome is discarded (docs/threat-model.md).
+// Whatever goes wrong on main is a *MeasureError, or a *ProofError where main does not bear the plan out any more; a
+// *pgconn.PgError (53300) says that no connection became free in time. What Answer says is returned as it is. When ctx
+// ends first, Measure returns its cause at once, whatever main is doing: its query is cancelled behind the client's
+// back and its outcome is discarded (docs/threat-model.md).
 func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureRow) error) error {
 	batches := make(chan batch, 4)
 	failed := make(chan error, 1)
@@ -185,7 +188,8 @@ func (r *measureRun) admit(q rewrite.SQL) error {
 	return nil
 }
 
-// NotAdmitted says that a query may not run: main has not seen it. Reason follows from its text and values, and from no row.
+// NotAdmitted says that a query may not run: main has not seen it. Reason follows from its text and values, and from no
+// row.
 type NotAdmitted struct{ Reason error }
 
 func (e *NotAdmitted) Error() string { return "a measure query is not admitted: " + e.Reason.Error() }

@@ -17,7 +17,8 @@ func (b *Backend) checkVersion(ctx context.Context) error {
 		return fmt.Errorf("databases.main: asking for the server's version: %w", err)
 	}
 	if version < oldestVersion {
-		return fmt.Errorf("databases.main: PostgreSQL %d is too old: dpproxy needs %d or later", version/10000, oldestVersion/10000)
+		return fmt.Errorf("databases.main: PostgreSQL %d is too old: dpproxy needs %d or later", version/10000,
+			oldestVersion/10000)
 	}
 	return nil
 }
@@ -27,10 +28,11 @@ func (b *Backend) checkVersion(ctx context.Context) error {
 const parametersSQL = `SELECT name, CASE WHEN name = 'TimeZone' THEN reset_val ELSE setting END
 FROM pg_catalog.pg_settings
 WHERE name IN ('server_version', 'server_version_num', 'server_encoding', 'integer_datetimes', 'TimeZone',
-  'lc_collate', 'lc_ctype', 'lc_messages', 'lc_monetary', 'lc_numeric', 'lc_time', 'max_identifier_length', 'max_index_keys',
-  'block_size', 'segment_size', 'max_function_args', 'default_text_search_config')`
+  'lc_collate', 'lc_ctype', 'lc_messages', 'lc_monetary', 'lc_numeric', 'lc_time', 'max_identifier_length',
+  'max_index_keys', 'block_size', 'segment_size', 'max_function_args', 'default_text_search_config')`
 
-// ServerParameters returns the shadow's settings by PostgreSQL's spelling: server_version, server_encoding, TimeZone, ….
+// ServerParameters returns the shadow's settings by PostgreSQL's spelling: server_version, server_encoding, TimeZone,
+// ….
 func (b *Backend) ServerParameters(ctx context.Context) (map[string]string, error) {
 	rows, err := b.Shadow(ctx, Request{SQL: parametersSQL})
 	if err != nil {

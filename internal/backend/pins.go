@@ -13,8 +13,8 @@ import (
 )
 
 // Settings are the session settings that reach a backend. Empty ones have PostgreSQL's defaults. PostgreSQL judges
-// their values: an unknown time zone comes back as its own error from shadow and public. Of all of them main sees the TimeZone
-// alone, which the arithmetic of instants needs.
+// their values: an unknown time zone comes back as its own error from shadow and public. Of all of them main sees the
+// TimeZone alone, which the arithmetic of instants needs.
 type Settings struct {
 	TimeZone, DateStyle, IntervalStyle string
 	ExtraFloatDigits, ByteaOutput      string
@@ -23,8 +23,8 @@ type Settings struct {
 // pin sets one setting for a transaction.
 type pin struct{ name, value string }
 
-// statementLimit ends a runaway statement on shadow and public. Main has none of ours: there a limit would tell how long
-// a statement took on private rows; the administrator may give main's role one.
+// statementLimit ends a runaway statement on shadow and public. Main has none of ours: there a limit would tell how
+// long a statement took on private rows; the administrator may give main's role one.
 const statementLimit = "60s"
 
 // common pins fix how text is read and what it means, in a style of dates and intervals.
@@ -62,20 +62,23 @@ func (s Settings) mainPins() []pin {
 	)
 }
 
-// publicPins have a client's text planned for the values of its parameters each time, as if it were not prepared: rows of public tables may be many.
+// publicPins have a client's text planned for the values of its parameters each time, as if it were not prepared: rows
+// of public tables may be many.
 func (s Settings) publicPins(path string) []pin {
 	return append(s.clientPins(path), pin{"plan_cache_mode", "force_custom_plan"})
 }
 
-// clientPins returns the pins of shadow and public for the client's text. pg_temp comes last, so that nothing temporary hides a listed
-// name.
+// clientPins returns the pins of shadow and public for the client's text. pg_temp comes last, so that nothing temporary
+// hides a listed name.
 func (s Settings) clientPins(path string) []pin {
 	return append(s.common(or(s.DateStyle, isoDates), or(s.IntervalStyle, intervals)),
-		append(shadowPins(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")}, pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
+		append(shadowPins(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")},
+			pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
 }
 
-// planningPins let shadow and public read values as the session does, compute what main will compute, and print it canonically. The
-// order of day and month, and the style of intervals, decide how input is read; what has been read once means the same under any.
+// planningPins let shadow and public read values as the session does, compute what main will compute, and print it
+// canonically. The order of day and month, and the style of intervals, decide how input is read; what has been read
+// once means the same under any.
 func (s Settings) planningPins(path string) []pin {
 	dateStyle := isoDates
 	if _, order, found := strings.Cut(s.DateStyle, ","); found {
@@ -119,8 +122,8 @@ func pinnedOf(conn *pgx.Conn) *pinned {
 // rememberSQL asks who answers, and whether it is the coordinator of a Citus cluster.
 const rememberSQL = "SELECT pg_catalog.pg_backend_pid(), EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')"
 
-// remember makes a new connection one whose pins are remembered, unless there is a pooler or there are workers: a pooler makes up the
-// process ID that it gives to its clients.
+// remember makes a new connection one whose pins are remembered, unless there is a pooler or there are workers: a
+// pooler makes up the process ID that it gives to its clients.
 func remember(ctx context.Context, conn *pgx.Conn) error {
 	var pid uint32
 	known := &pinned{statements: newStatements(), watcher: ctxwatch.NewContextWatcher(cancelRequests(conn.PgConn()))}
@@ -138,7 +141,8 @@ func remember(ctx context.Context, conn *pgx.Conn) error {
 // local says that pins hold for a transaction, and not for the connection.
 func (p *pinned) local() bool { return p.pooled || p.citus }
 
-// unpin gives a connection the settings that it began with, as for reading catalogs: how these are printed must not depend on who was here before.
+// unpin gives a connection the settings that it began with, as for reading catalogs: how these are printed must not
+// depend on who was here before.
 func unpin(ctx context.Context, conn *pgx.Conn) error {
 	known := pinnedOf(conn)
 	if known.local() {
@@ -158,13 +162,15 @@ func pinSQL(pins []pin, local bool) (string, [][]byte) {
 		if i > 0 {
 			sql.WriteString(", ")
 		}
-		sql.WriteString("pg_catalog.set_config('" + p.name + "', $" + strconv.Itoa(i+1) + ", " + strconv.FormatBool(local) + ")")
+		sql.WriteString("pg_catalog.set_config('" + p.name + "', $" + strconv.Itoa(i+1) + ", " + strconv.FormatBool(local) +
+			")")
 		values[i] = []byte(p.value)
 	}
 	return sql.String(), values
 }
 
-// propagate has Citus send the settings of a transaction to the workers: those of SET LOCAL, and not those of set_config.
+// propagate has Citus send the settings of a transaction to the workers: those of SET LOCAL, and not those of
+// set_config.
 var propagate = pin{"citus.propagate_set_commands", "local"}
 
 // planAlone keeps an EXPLAIN on the coordinator.

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// pinSet is what is pinned for a statement. Statements with the same purpose and settings share one, so that pointers say whether a connection
-// has its pins, and for which pins a text is prepared.
+// pinSet is what is pinned for a statement. Statements with the same purpose and settings share one, so that pointers
+// say whether a connection has its pins, and for which pins a text is prepared.
 type pinSet struct {
 	list    []pin
 	session []byte // messages that pin a connection
@@ -18,7 +18,8 @@ func newPinSet(list []pin) *pinSet { return &pinSet{list, pinMessages(list, fals
 // pinMessages encodes the command that sets pins.
 func pinMessages(pins []pin, local bool) []byte {
 	sql, values := pinSQL(pins, local)
-	return encoded(&pgproto3.Parse{Query: sql, ParameterOIDs: textOIDs(len(values))}, &pgproto3.Bind{Parameters: values}, &pgproto3.Execute{})
+	return encoded(&pgproto3.Parse{Query: sql, ParameterOIDs: textOIDs(len(values))}, &pgproto3.Bind{Parameters: values},
+		&pgproto3.Execute{})
 }
 
 // purpose says what runs under pins.

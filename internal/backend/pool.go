@@ -77,13 +77,15 @@ func prepareConnection(c *pgx.ConnConfig) {
 	c.BuildContextWatcherHandler = cancelRequests
 }
 
-// cancelRequests stops statements whose context ends. pgconn's default closes the connection; a cancel request keeps it.
+// cancelRequests stops statements whose context ends. pgconn's default closes the connection; a cancel request keeps
+// it.
 func cancelRequests(conn *pgconn.PgConn) ctxwatch.Handler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelGrace}
 }
 
-// Connect opens a connection of its own, outside the pools: for provisioning. name is its key in the policy's databases;
-// database replaces the one that the DSN names, unless it is empty. What fails to connect is a *ConnectError.
+// Connect opens a connection of its own, outside the pools: for provisioning. name is its key in the policy's
+// databases; database replaces the one that the DSN names, unless it is empty. What fails to connect is a
+// *ConnectError.
 func Connect(ctx context.Context, name, dsn, database string) (*pgx.Conn, error) {
 	pool, err := poolConfig(name, dsn)
 	if err != nil {
@@ -100,8 +102,8 @@ func Connect(ctx context.Context, name, dsn, database string) (*pgx.Conn, error)
 	return conn, nil
 }
 
-// ConnectError is a database that cannot be reached, and what to do about it, on one line. pgconn's own text names host,
-// user and database and no password.
+// ConnectError is a database that cannot be reached, and what to do about it, on one line. pgconn's own text names
+// host, user and database and no password.
 type ConnectError struct {
 	Advice string
 	name   string // key in the policy's databases
@@ -116,7 +118,8 @@ func cannotConnect(name string, c *pgx.ConnConfig, err error) error {
 		switch {
 		case e.LacksPassword():
 			e.Advice = "its DSN has no password, nor do PGPASSWORD and .pgpass: " + writePassword
-		case pgError.Code == pgerr.InvalidPassword, pgError.Code == pgerr.InvalidAuthorization, pgError.Code == pgerr.InvalidCatalogName:
+		case pgError.Code == pgerr.InvalidPassword, pgError.Code == pgerr.InvalidAuthorization,
+			pgError.Code == pgerr.InvalidCatalogName:
 			e.Advice = "run dpproxy setup, which makes the roles and the shadow database that the DSNs name"
 		}
 	}
@@ -131,7 +134,8 @@ func (e *ConnectError) Error() string {
 	if errors.As(e.err, &pgError) {
 		reason = pgError.Error() // without the attempts before it
 	}
-	return fmt.Sprintf("databases.%s: cannot connect to %s as %s: %s: %s", e.name, e.config.Database, e.config.User, reason, e.Advice)
+	return fmt.Sprintf("databases.%s: cannot connect to %s as %s: %s: %s", e.name, e.config.Database, e.config.User,
+		reason, e.Advice)
 }
 
 func (e *ConnectError) Unwrap() error { return e.err }

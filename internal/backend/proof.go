@@ -11,10 +11,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// indexSQL is true where a unique index over the columns @columns or a subset of them holds for every row that a scan of the relation
-// @schema.@relation would read: valid, ready, immediate, neither partial nor over expressions, on a table without inheritance
-// children (a partitioned table's index covers its partitions). It reads the catalogs as of the transaction's snapshot, and an
-// index that exists there was enforced for every row that the snapshot can see (P1).
+// indexSQL is true where a unique index over the columns @columns or a subset of them holds for every row that a scan
+// of the relation @schema.@relation would read: valid, ready, immediate, neither partial nor over expressions, on a
+// table without inheritance children (a partitioned table's index covers its partitions). It reads the catalogs as of
+// the transaction's snapshot, and an index that exists there was enforced for every row that the snapshot can see (P1).
 const indexSQL = `EXISTS (
   SELECT FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
@@ -29,7 +29,8 @@ const indexSQL = `EXISTS (
       WHERE k.at <= i.indnkeyatts AND a.attname::text <> ALL (w.columns::text[])))`
 
 // failingSQL returns the places of those relations of which a fact is not true. One query asks for all: most of what a
-// question to the catalogs takes is its planning. It has no parameters, so that a connection on which it is prepared plans it once.
+// question to the catalogs takes is its planning. It has no parameters, so that a connection on which it is prepared
+// plans it once.
 func failingSQL(fact string, proofs []rewrite.Proof) string {
 	lists := make([][]string, 4)
 	for _, p := range proofs {
@@ -41,7 +42,8 @@ func failingSQL(fact string, proofs []rewrite.Proof) string {
 	for _, list := range lists {
 		arrays = append(arrays, "pg_catalog.unnest("+sqltext.EscapedLiteral(textArray(list))+"::text[])")
 	}
-	return "SELECT w.at FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS w (schema, relation, columns, shape, at)\nWHERE NOT COALESCE(" + fact + ", false) ORDER BY 1"
+	return "SELECT w.at FROM ROWS FROM (" + strings.Join(arrays, ", ") +
+		") WITH ORDINALITY AS w (schema, relation, columns, shape, at)\nWHERE NOT COALESCE(" + fact + ", false) ORDER BY 1"
 }
 
 var shapeSQL = "(" + introspect.ShapeOf("w.schema", "w.relation", "w.columns::text[]") + ") = w.shape"
@@ -98,8 +100,9 @@ func (q question) check(rows [][]byte) error {
 	return &ProofError{q.of[at-1]}
 }
 
-// ProofError says that main does not bear out what a plan rests on: an index that has gone or a table that has changed, so that Schema
-// has to be read and the statement planned anew; or values that are equal on main though they are written differently. Neither says anything of a row.
+// ProofError says that main does not bear out what a plan rests on: an index that has gone or a table that has changed,
+// so that Schema has to be read and the statement planned anew; or values that are equal on main though they are
+// written differently. Neither says anything of a row.
 type ProofError struct{ Proof rewrite.Proof }
 
 func (e *ProofError) Error() string {

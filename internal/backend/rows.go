@@ -15,8 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Request is a statement for shadow or public. Parameters are in the formats that Formats names (length 0, 1 or n, as in
-// Bind); a nil parameter is NULL.
+// Request is a statement for shadow or public. Parameters are in the formats that Formats names (length 0, 1 or n, as
+// in Bind); a nil parameter is NULL.
 type Request struct {
 	SQL           string
 	Parameters    [][]byte
@@ -51,8 +51,9 @@ func (b *Backend) Public(ctx context.Context, r Request) (*Rows, error) {
 	return b.public.rows(ctx, r, b.pins(reading, r.Settings))
 }
 
-// rows starts a statement. A connection that died while it was idle (the server was restarted) is replaced once, and so is a statement whose
-// tables have changed since it was prepared: nothing has reached the client yet, and the statement changes nothing.
+// rows starts a statement. A connection that died while it was idle (the server was restarted) is replaced once, and so
+// is a statement whose tables have changed since it was prepared: nothing has reached the client yet, and the statement
+// changes nothing.
 func (p *pool) rows(ctx context.Context, r Request, pins *pinSet) (*Rows, error) {
 	for attempt := 0; ; attempt++ {
 		conn, err := p.acquire(ctx)
@@ -123,8 +124,8 @@ func columnsOf(m *pgproto3.RowDescription) []pgconn.FieldDescription {
 	return columns
 }
 
-// clientError reduces a failure on shadow or public to what a client may see: PostgreSQL's own words about its statement, and
-// a fixed text about everything else.
+// clientError reduces a failure on shadow or public to what a client may see: PostgreSQL's own words about its
+// statement, and a fixed text about everything else.
 func (p *pool) clientError(ctx context.Context, err error) error {
 	var pgError *pgconn.PgError
 	var long *pgproto3.ExceededMaxBodyLenErr
@@ -136,7 +137,8 @@ func (p *pool) clientError(ctx context.Context, err error) error {
 	case errors.As(err, &pgError) && !connectionLost(err):
 		return pgError
 	case errors.As(err, &long):
-		return pgerr.New(pgerr.ProgramLimitExceeded, fmt.Sprintf("a row of the result has %d bytes, more than %d", long.ActualBodyLen, long.MaxExpectedBodyLen),
+		return pgerr.New(pgerr.ProgramLimitExceeded, fmt.Sprintf("a row of the result has %d bytes, more than %d",
+			long.ActualBodyLen, long.MaxExpectedBodyLen),
 			pgerr.Hint("Return shorter values."))
 	}
 	return p.unreachable(err)
@@ -179,8 +181,9 @@ func (r *Rows) next() ([][]byte, error) {
 // drainTime is how long Close reads on before it gives the connection up: cheaper than a new one.
 const drainTime = 50 * time.Millisecond
 
-// Close gives the connection back; it may be called at any time and more than once. What was not read is discarded. Where
-// much is left, the statement is cancelled and the connection closed: a late cancel must not hit whoever gets it next.
+// Close gives the connection back; it may be called at any time and more than once. What was not read is discarded.
+// Where much is left, the statement is cancelled and the connection closed: a late cancel must not hit whoever gets it
+// next.
 func (r *Rows) Close() {
 	if r.done != nil {
 		return

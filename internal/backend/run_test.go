@@ -115,7 +115,10 @@ func TestRowsRunPinnedAndReadOnly(t *testing.T) {
 		{"SHOW standard_conforming_strings", "on", Settings{}},
 		{"SHOW client_encoding", "UTF8", Settings{}},
 		{"SHOW statement_timeout", "1min", Settings{}},
-		{"SELECT timestamptz '2026-01-01 00:00Z'", "01.01.2026 09:00:00 JST", Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"}},
+		{
+			"SELECT timestamptz '2026-01-01 00:00Z'", "01.01.2026 09:00:00 JST",
+			Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"},
+		},
 		{"SHOW TimeZone", "UTC", Settings{}}, // the next transaction on the same connection starts afresh
 		{"INSERT INTO t VALUES (1)", "refused 25006", Settings{}},
 		{"SELECT 1", "refused 22023", Settings{TimeZone: "Mars"}},
@@ -129,14 +132,16 @@ func TestRowsRunPinnedAndReadOnly(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOnAConnection: a function that sets something for its session, a setting that is refused and a statement that fails, each before a
-// statement that has to find its own pins and the server's own settings for the rest.
+// TestNothingIsLeftOnAConnection: a function that sets something for its session, a setting that is refused and a
+// statement that fails, each before a statement that has to find its own pins and the server's own settings for the
+// rest.
 func TestNothingIsLeftOnAConnection(t *testing.T) {
 	b := connected(t, `CREATE FUNCTION leave() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
 		PERFORM set_config('TimeZone', 'Asia/Tokyo', false); PERFORM set_config('work_mem', '77kB', false); PERFORM set_config('search_path', 'pg_catalog', false);
 		PERFORM set_config('standard_conforming_strings', 'off', false); PERFORM set_config('default_transaction_read_only', 'off', false);
 		PERFORM set_config('session_replication_role', 'replica', false); RETURN current_setting('TimeZone'); END $$`,
-		"CREATE VIEW leaves AS SELECT leave() AS zone", "CREATE FUNCTION fail() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM leave(); RETURN 1 / 0; END $$")
+		"CREATE VIEW leaves AS SELECT leave() AS zone",
+		"CREATE FUNCTION fail() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM leave(); RETURN 1 / 0; END $$")
 	const settings = `SELECT current_setting('TimeZone'), current_setting('work_mem'), current_setting('search_path'), current_setting('standard_conforming_strings'),
 		current_setting('session_replication_role'), current_setting('transaction_read_only')`
 	state := func(s Settings) string { return ask(b.Public, Request{SQL: settings, Settings: s}) } // a pool of one
@@ -184,8 +189,8 @@ func TestNothingIsLeftOnAConnection(t *testing.T) {
 	}
 }
 
-// TestPreparedCommandsAreWhatTheyWere: a function that takes away what a connection has prepared, or puts something else in its place, costs
-// that connection, and nobody's settings.
+// TestPreparedCommandsAreWhatTheyWere: a function that takes away what a connection has prepared, or puts something
+// else in its place, costs that connection, and nobody's settings.
 func TestPreparedCommandsAreWhatTheyWere(t *testing.T) {
 	const function = `CREATE FUNCTION %s() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('work_mem', '77kB', false); %s RETURN 1; END $$`
 	var functions []string
@@ -227,7 +232,9 @@ func TestCatalogsAreReadUnpinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := 0
-	if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_settings WHERE setting IS DISTINCT FROM reset_val AND source = 'session'").Scan(&changed); err != nil || changed > 0 {
+	if err := conn.QueryRow(
+		ctx, "SELECT count(*) FROM pg_settings WHERE setting IS DISTINCT FROM reset_val AND source = 'session'").Scan(
+		&changed); err != nil || changed > 0 {
 		t.Errorf("%d settings are a session's, %v", changed, err)
 	}
 }
@@ -242,7 +249,8 @@ func TestRowsKeepFormatsAndStopAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := rows.Columns(); len(c) != 2 || c[0].Name != "a" || c[0].DataTypeOID != 23 || c[0].Format != 1 || c[1].Format != 0 {
+	if c := rows.Columns(); len(c) != 2 || c[0].Name != "a" || c[0].DataTypeOID != 23 || c[0].Format != 1 ||
+		c[1].Format != 0 {
 		t.Errorf("columns = %+v", c)
 	}
 	values, err := rows.Next()
@@ -281,7 +289,8 @@ func TestDescribeGivesTypesOrTheNativeError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.ParamOIDs) != 2 || d.ParamOIDs[0] != 20 || d.ParamOIDs[1] != 1700 || len(d.Fields) != 2 || d.Fields[1].TypeModifier != 10<<16|2+4 {
+	if len(d.ParamOIDs) != 2 || d.ParamOIDs[0] != 20 || d.ParamOIDs[1] != 1700 || len(d.Fields) != 2 ||
+		d.Fields[1].TypeModifier != 10<<16|2+4 {
 		t.Errorf("description = %+v", d)
 	}
 	_, err = b.Describe(ctx, "SELECT nope FROM t", nil, Settings{})
@@ -297,11 +306,17 @@ func TestDescribeGivesTypesOrTheNativeError(t *testing.T) {
 func text(s string) *rewrite.Canonical { return (*rewrite.Canonical)(&s) }
 
 func TestMeasureReadsOneSnapshotOfIntegers(t *testing.T) {
-	b := connected(t, "CREATE TABLE t (id int PRIMARY KEY, ward text, x numeric)", "INSERT INTO t SELECT g, CASE WHEN g % 3 > 0 THEN 'w' || g % 3 END, g FROM generate_series(1, 1000) g")
+	b := connected(t, "CREATE TABLE t (id int PRIMARY KEY, ward text, x numeric)",
+		"INSERT INTO t SELECT g, CASE WHEN g % 3 > 0 THEN 'w' || g % 3 END, g FROM generate_series(1, 1000) g")
 	m := Measurement{
 		Admit: anything,
 		Queries: []MeasureQuery{
-			{SQL: rewrite.SQL{Text: "SELECT ward, count(*), sum(x)::numeric(20,2) FROM public.t WHERE id <= $1 GROUP BY 1 ORDER BY 1 NULLS LAST", Parameters: []rewrite.Parameter{{Type: 23, Value: text("9")}}}, Keys: []uint32{textOID}, Integers: 2},
+			{
+				SQL: rewrite.SQL{
+					Text:       "SELECT ward, count(*), sum(x)::numeric(20,2) FROM public.t WHERE id <= $1 GROUP BY 1 ORDER BY 1 NULLS LAST",
+					Parameters: []rewrite.Parameter{{Type: 23, Value: text("9")}},
+				}, Keys: []uint32{textOID}, Integers: 2,
+			},
 			{SQL: rewrite.SQL{Text: "SELECT count(*), sum(x) FROM public.t WHERE id < 0"}},
 			{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}},
 		},
@@ -314,7 +329,8 @@ func TestMeasureReadsOneSnapshotOfIntegers(t *testing.T) {
 	if len(rows) != 3+1+1000 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	if *rows[0].Keys[0] != "w1" || rows[0].Integers[0] != 3 || rows[0].Integers[1] != 12 || rows[2].Keys[0] != nil || rows[2].Integers[1] != 18 {
+	if *rows[0].Keys[0] != "w1" || rows[0].Integers[0] != 3 || rows[0].Integers[1] != 12 || rows[2].Keys[0] != nil ||
+		rows[2].Integers[1] != 18 {
 		t.Errorf("groups = %+v", rows[:3])
 	}
 	if rows[3].Query != 1 || rows[3].Integers[0] != 0 || rows[3].Integers[1] != 0 {
@@ -335,7 +351,8 @@ func TestMeasureErrorsSayNothing(t *testing.T) {
 	} {
 		err := measured(b, measurement(sql))
 		var e *MeasureError
-		if !errors.As(err, &e) || err.Error() != "the main database failed while measuring" || errors.Unwrap(err) != nil || code(err) != "" {
+		if !errors.As(err, &e) || err.Error() != "the main database failed while measuring" || errors.Unwrap(err) != nil ||
+			code(err) != "" {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -366,7 +383,9 @@ func TestMeasureCancelledReturnsAtOnceAndTheConnectionComesBack(t *testing.T) {
 		}
 	}
 	refused := errors.New("refused")
-	err := b.Measure(context.Background(), measurement("SELECT generate_series(1, 100000000)"), func(MeasureRow) error { return refused })
+	err := b.Measure(context.Background(), measurement("SELECT generate_series(1, 100000000)"), func(MeasureRow) error {
+		return refused
+	})
 	if !errors.Is(err, refused) {
 		t.Errorf("error = %v", err)
 	}
@@ -379,7 +398,8 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Public(context.Background(), Request{SQL: "SELECT 1"}); code(err) != "53300" || !strings.Contains(err.Error(), "public") {
+	if _, err := b.Public(context.Background(), Request{SQL: "SELECT 1"}); code(err) != "53300" ||
+		!strings.Contains(err.Error(), "public") {
 		t.Errorf("error = %v", err)
 	}
 	held.Close()
@@ -426,7 +446,8 @@ func TestBadParameterIsTheClientsOwnError(t *testing.T) {
 func TestServerParameters(t *testing.T) {
 	b := connected(t)
 	got, err := b.ServerParameters(context.Background())
-	if err != nil || got["server_encoding"] != "UTF8" || got["integer_datetimes"] != "on" || !strings.HasPrefix(got["server_version_num"], got["server_version"][:2]) || got["TimeZone"] == "" {
+	if err != nil || got["server_encoding"] != "UTF8" || got["integer_datetimes"] != "on" ||
+		!strings.HasPrefix(got["server_version_num"], got["server_version"][:2]) || got["TimeZone"] == "" {
 		t.Errorf("parameters = %v, %v", got, err)
 	}
 }
@@ -438,7 +459,9 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 	}
 	defer s.Stop()
 	dsn := s.DSN("postgres", pgserver.Superuser)
-	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1, Wait: 10 * time.Second}, Tables: []*policy.Table{{Public: true}}}
+	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1, Wait: 10 * time.Second}, Tables: []*policy.Table{
+		{Public: true},
+	}}
 	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
 	ctx := context.Background()
 	var log bytes.Buffer
@@ -491,7 +514,10 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 func TestARowOverTheLimit(t *testing.T) {
 	b := connected(t)
 	ctx := context.Background()
-	for _, sql := range []string{"SELECT repeat('x', 70000000)", "SELECT repeat('x', n) FROM (VALUES (1), (70000000)) v(n)"} {
+	for _, sql := range []string{
+		"SELECT repeat('x', 70000000)",
+		"SELECT repeat('x', n) FROM (VALUES (1), (70000000)) v(n)",
+	} {
 		rows, err := b.Shadow(ctx, Request{SQL: sql})
 		for err == nil {
 			_, err = rows.Next()
@@ -509,7 +535,8 @@ func TestARowOverTheLimit(t *testing.T) {
 // anything admits every query.
 func anything(int, rewrite.SQL) error { return nil }
 
-// TestNothingRunsThatIsNotAdmitted: main does not see a query without somebody who admits it, nor one that is not admitted.
+// TestNothingRunsThatIsNotAdmitted: main does not see a query without somebody who admits it, nor one that is not
+// admitted.
 func TestNothingRunsThatIsNotAdmitted(t *testing.T) {
 	b := connected(t, "CREATE TABLE t (id int)")
 	m := measurement("SELECT count(*) FROM public.t")

@@ -19,7 +19,8 @@ func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 	return s, err
 }
 
-// Fits reports whether main and shadow are still those of a schema. An error says that one did not answer, or how they do not fit the policy.
+// Fits reports whether main and shadow are still those of a schema. An error says that one did not answer, or how they
+// do not fit the policy.
 func (b *Backend) Fits(ctx context.Context, s *rewrite.Schema) (bool, error) {
 	fresh, _, err := b.readSchema(ctx)
 	if err != nil {

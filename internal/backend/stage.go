@@ -10,9 +10,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// StageRows answers a stage of a statement (docs/privacy.md P28), or reads a query over public tables (P4g): r computes so many arrays, one for
-// each column, as the session would, and list makes rows of them, whose values are canonical (P24). The arrays stay in the database's own form in between.
-func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, columns int, list rewrite.Query) ([][]*rewrite.Canonical, error) {
+// StageRows answers a stage of a statement (docs/privacy.md P28), or reads a query over public tables (P4g): r computes
+// so many arrays, one for each column, as the session would, and list makes rows of them, whose values are canonical
+// (P24). The arrays stay in the database's own form in between.
+func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, columns int, list rewrite.Query) (
+	[][]*rewrite.Canonical, error,
+) {
 	p, run := b.shadow, b.Shadow
 	if on == rewrite.RoutePublic {
 		p, run = b.public, b.Public
@@ -37,5 +40,6 @@ func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, co
 	if !slices.ContainsFunc(arrays, func(a []byte) bool { return a != nil }) {
 		return nil, nil // no rows
 	}
-	return p.canonicalRows(ctx, Request{SQL: list.SQL, Parameters: arrays, Formats: r.ResultFormats}, b.pins(planning, r.Settings), list.Types)
+	return p.canonicalRows(ctx, Request{SQL: list.SQL, Parameters: arrays, Formats: r.ResultFormats},
+		b.pins(planning, r.Settings), list.Types)
 }

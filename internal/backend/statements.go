@@ -14,12 +14,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// A text that repeats is prepared on the connections that it comes to: PostgreSQL parses and describes it once, and plans it once where it has
-// no parameters, or where it finds that their values make no difference. Values that are long, as lists of keys are, do make one: such a
-// text is planned for them each time.
+// A text that repeats is prepared on the connections that it comes to: PostgreSQL parses and describes it once, and
+// plans it once where it has no parameters, or where it finds that their values make no difference. Values that are
+// long, as lists of keys are, do make one: such a text is planned for them each time.
 //
-// A statement belongs to its pins, since constants are read under them, and is prepared anew after statementLife. A text whose constants
-// may read the clock is none.
+// A statement belongs to its pins, since constants are read under them, and is prepared anew after statementLife. A
+// text whose constants may read the clock is none.
 
 const (
 	keptStatements = 64          // on each connection. A server takes some 50 kB for one
@@ -75,7 +75,8 @@ func short(values [][]byte) bool {
 	return n <= valueBytes
 }
 
-// find gives the statement of a text that means the same whenever it is parsed: prepared, to be prepared now, or none because it has not come before.
+// find gives the statement of a text that means the same whenever it is parsed: prepared, to be prepared now, or none
+// because it has not come before.
 func (k *pinned) find(p *pool, key statementKey) *statement {
 	if k.local() || len(key.sql)+len(key.types) > statementBytes {
 		return &statement{}
@@ -111,7 +112,8 @@ func (k *pinned) prepared(key statementKey, s *statement) {
 	}
 }
 
-// messages execute a statement: they parse it where that is to be done, and describe it where its columns are not known.
+// messages execute a statement: they parse it where that is to be done, and describe it where its columns are not
+// known.
 func (s *statement) messages(sql string, types []uint32, bind pgproto3.Bind) []pgproto3.FrontendMessage {
 	var list []pgproto3.FrontendMessage
 	if !s.parsed {
@@ -134,10 +136,12 @@ func formatted(columns []pgconn.FieldDescription, formats []int16) []pgconn.Fiel
 	return out
 }
 
-// forget makes a statement be prepared anew that PostgreSQL does not execute as it was prepared. It says whether that is why it failed.
+// forget makes a statement be prepared anew that PostgreSQL does not execute as it was prepared. It says whether that
+// is why it failed.
 func (k *pinned) forget(key statementKey, err error) bool {
 	var refused *pgconn.PgError
-	if !errors.As(err, &refused) || refused.Code != pgerr.FeatureNotSupported && refused.Code != pgerr.InvalidStatementName {
+	if !errors.As(err, &refused) || refused.Code != pgerr.FeatureNotSupported &&
+		refused.Code != pgerr.InvalidStatementName {
 		return false
 	}
 	return k.statements.byKey.Remove(key)

@@ -18,7 +18,9 @@ func repeated(b *Backend, sql string, s Settings) string {
 
 // preparedTexts lists what is prepared on public's connection, but for the commands around statements.
 func preparedTexts(b *Backend) string {
-	return ask(b.Public, Request{SQL: `SELECT statement FROM pg_prepared_statements WHERE name ~ '^dpproxy_\d+$' ORDER BY prepare_time`})
+	return ask(
+		b.Public,
+		Request{SQL: `SELECT statement FROM pg_prepared_statements WHERE name ~ '^dpproxy_\d+$' ORDER BY prepare_time`})
 }
 
 // TestTextsThatRepeatArePrepared: the second time that they come, and not where a text may mean something else later.
@@ -42,19 +44,23 @@ func TestTextsThatRepeatArePrepared(t *testing.T) {
 	}
 }
 
-// TestPreparedTextsAnswerAlike: formats, parameters and errors are those of each execution, however often the text has come.
+// TestPreparedTextsAnswerAlike: formats, parameters and errors are those of each execution, however often the text has
+// come.
 func TestPreparedTextsAnswerAlike(t *testing.T) {
 	b, ctx := connected(t), context.Background()
 	for i := range 4 {
 		for _, format := range []int16{0, 1} {
 			rows, err := b.Public(ctx, Request{
-				SQL: "SELECT $1::int4 + 1 AS a, $2 AS b", Types: []uint32{23, textOID}, Parameters: [][]byte{{0, 0, 0, byte(i)}, []byte("x")}, Formats: []int16{1, 0},
+				SQL: "SELECT $1::int4 + 1 AS a, $2 AS b", Types: []uint32{23, textOID}, Parameters: [][]byte{
+					{0, 0, 0, byte(i)}, []byte("x"),
+				}, Formats: []int16{1, 0},
 				ResultFormats: []int16{format, 0}, Repeats: true,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := rows.Columns(); len(c) != 2 || c[0].Name != "a" || c[0].DataTypeOID != 23 || c[0].Format != format || c[1].Format != 0 || c[1].DataTypeOID != textOID {
+			if c := rows.Columns(); len(c) != 2 || c[0].Name != "a" || c[0].DataTypeOID != 23 || c[0].Format != format ||
+				c[1].Format != 0 || c[1].DataTypeOID != textOID {
 				t.Errorf("columns = %+v", c)
 			}
 			want := fmt.Sprint(i + 1)
@@ -146,20 +152,26 @@ func TestFewTextsStayPrepared(t *testing.T) {
 	}
 }
 
-// TestPreparedMeasuresAreCheckedAnew: a measure query that main has parsed before is refused where main would not take it now, and a proof
-// that was borne out before is made again.
+// TestPreparedMeasuresAreCheckedAnew: a measure query that main has parsed before is refused where main would not take
+// it now, and a proof that was borne out before is made again.
 func TestPreparedMeasuresAreCheckedAnew(t *testing.T) {
-	b, ctx := connected(t, "CREATE TABLE t (id int PRIMARY KEY, x int, y int)", "INSERT INTO t VALUES (1, 2, 3)"), context.Background()
+	b, ctx := connected(t, "CREATE TABLE t (id int PRIMARY KEY, x int, y int)", "INSERT INTO t VALUES (1, 2, 3)"),
+		context.Background()
 	m := Measurement{
 		Admit: anything,
 		Queries: []MeasureQuery{
-			{SQL: rewrite.SQL{Text: "SELECT sum(x) FROM public.t WHERE id > $1", Parameters: []rewrite.Parameter{{Type: 23, Value: text("0")}}}, Integers: 1},
+			{SQL: rewrite.SQL{Text: "SELECT sum(x) FROM public.t WHERE id > $1", Parameters: []rewrite.Parameter{
+				{Type: 23, Value: text("0")},
+			}}, Integers: 1},
 			{SQL: rewrite.SQL{Text: "SELECT sum(y) FROM public.t"}, Integers: 1},
 			{SQL: rewrite.SQL{Text: "SELECT sum(y) FROM public.t"}, Integers: 1},
 		},
 		Proofs: []rewrite.Proof{
 			{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"id"}},
-			{Values: rewrite.SQL{Text: "SELECT $1 = 'a'", Parameters: []rewrite.Parameter{{Type: textOID, Value: text("a")}}}, Of: "letters"},
+			{
+				Values: rewrite.SQL{Text: "SELECT $1 = 'a'", Parameters: []rewrite.Parameter{{Type: textOID, Value: text("a")}}},
+				Of:     "letters",
+			},
 		},
 	}
 	measure := func() (sum int64, _ error) {

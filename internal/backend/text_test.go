@@ -9,7 +9,10 @@ import (
 )
 
 func TestIntegral(t *testing.T) {
-	for in, want := range map[string]string{"12": "12", "12.00": "12", "-3.0": "-3", "1.5": "1.5", "0.000": "0", "NaN": "NaN"} {
+	for in, want := range map[string]string{
+		"12": "12", "12.00": "12", "-3.0": "-3", "1.5": "1.5", "0.000": "0",
+		"NaN": "NaN",
+	} {
 		if got := integral(in); got != want {
 			t.Errorf("integral(%q) = %q, want %q", in, got, want)
 		}
@@ -47,7 +50,8 @@ func TestMeasureRowsAreApart(t *testing.T) {
 		}
 	}
 	for i, want := range []int64{1, 2} {
-		if row := rows[i]; row.Integers[0] != want || string(*row.Keys[0]) != strconv.FormatInt(want, 10) || cap(row.Integers) != 1 || cap(row.Keys) != 1 {
+		if row := rows[i]; row.Integers[0] != want || string(*row.Keys[0]) != strconv.FormatInt(want, 10) ||
+			cap(row.Integers) != 1 || cap(row.Keys) != 1 {
 			t.Errorf("row %d is %+v", i, row)
 		}
 	}
@@ -57,7 +61,9 @@ func TestMeasureRowsAreApart(t *testing.T) {
 func TestTextArray(t *testing.T) {
 	b := connected(t)
 	values := []string{"plain", `quo"te`, `back\slash`, "comma,brace}{", "", "NULL", " blank ", "ünï\ncode"}
-	rows, err := b.Public(context.Background(), Request{SQL: "SELECT unnest($1::text[])", Parameters: [][]byte{[]byte(textArray(values))}, Types: []uint32{pgtype.TextArrayOID}})
+	rows, err := b.Public(context.Background(), Request{SQL: "SELECT unnest($1::text[])", Parameters: [][]byte{
+		[]byte(textArray(values)),
+	}, Types: []uint32{pgtype.TextArrayOID}})
 	got := collect(t, rows, err)
 	if len(got) != len(values) {
 		t.Fatalf("%d values, want %d", len(got), len(values))

@@ -14,8 +14,9 @@ const textOID = 25
 
 func textOIDs(n int) []uint32 { return slices.Repeat([]uint32{textOID}, n) }
 
-// transaction sends one READ ONLY transaction for SQL that dpproxy wrote on a pooled connection, as one pipeline: pins that the connection does not have, BEGIN, then
-// whatever the caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
+// transaction sends one READ ONLY transaction for SQL that dpproxy wrote on a pooled connection, as one pipeline: pins
+// that the connection does not have, BEGIN, then whatever the caller adds, COMMIT, Sync. A server reads the pins before
+// it reads the text that they protect.
 type transaction struct {
 	conn     *pgxpool.Conn
 	pool     *pool
@@ -40,8 +41,9 @@ const (
 	beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 )
 
-// measureOn says how a measure begins. The workers of a Citus cluster read each query as of when it reaches them, whatever the isolation;
-// READ COMMITTED lets the proofs see what is behind the locks that hold takes (docs/privacy.md P1).
+// measureOn says how a measure begins. The workers of a Citus cluster read each query as of when it reaches them,
+// whatever the isolation; READ COMMITTED lets the proofs see what is behind the locks that hold takes (docs/privacy.md
+// P1).
 func measureOn(conn *pgxpool.Conn) string {
 	if pinnedOf(conn.Conn()).citus {
 		return beginRead
@@ -51,7 +53,10 @@ func measureOn(conn *pgxpool.Conn) string {
 
 // begin queues a transaction for a measure.
 func (p *pool) begin(ctx context.Context, conn *pgxpool.Conn, pins *pinSet) *transaction {
-	t := &transaction{conn: conn, pool: p, known: pinnedOf(conn.Conn()), pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
+	t := &transaction{
+		conn: conn, pool: p, known: pinnedOf(conn.Conn()), pins: pins,
+		pipeline: conn.Conn().PgConn().StartPipeline(ctx),
+	}
 	if t.known.local() {
 		t.queue(measureOn(conn))
 		t.pinLocally(t.known.citus)
@@ -107,7 +112,8 @@ func (t *transaction) pin(local bool) {
 	t.before++
 }
 
-// pinLocally queues all pins for the transaction that has begun; through its coordinator, for the workers of a Citus cluster as well.
+// pinLocally queues all pins for the transaction that has begun; through its coordinator, for the workers of a Citus
+// cluster as well.
 func (t *transaction) pinLocally(citus bool) {
 	if !citus {
 		t.pin(true)
@@ -118,8 +124,8 @@ func (t *transaction) pinLocally(citus bool) {
 	}
 }
 
-// sendFirst sends what is queued, and reads the answers to BEGIN, the pins and what is held. Unless it is the last of the transaction, more may be queued
-// once all answers are read.
+// sendFirst sends what is queued, and reads the answers to BEGIN, the pins and what is held. Unless it is the last of
+// the transaction, more may be queued once all answers are read.
 func (t *transaction) sendFirst(last bool) error {
 	if err := t.sendMore(last); err != nil {
 		return err
@@ -142,8 +148,8 @@ func (t *transaction) sendFirst(last bool) error {
 	return nil
 }
 
-// hold queues the parse of a query, which locks the tables that it reads until the transaction ends: no index of theirs can be dropped and
-// no column changed meanwhile.
+// hold queues the parse of a query, which locks the tables that it reads until the transaction ends: no index of theirs
+// can be dropped and no column changed meanwhile.
 func (t *transaction) hold(sql string, types []uint32) {
 	t.pipeline.SendPrepare("", sql, types)
 	t.held++
@@ -186,7 +192,8 @@ func (t *transaction) reader() (*pgconn.ResultReader, error) {
 	}
 }
 
-// end reads what is left, and gives the connection back. It returns the first error that the rest of the pipeline reported.
+// end reads what is left, and gives the connection back. It returns the first error that the rest of the pipeline
+// reported.
 func (t *transaction) end() error {
 	err := t.pipeline.Close()
 	giveBack(t.conn)

@@ -170,7 +170,8 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	}
 	o := b[0]
 	if a.influence != nil {
-		if !a.notNull || !isNumber(o.typ) || !o.integral || !o.finite() || !o.notNull || low && o.lo.Sign() < 0 || !low && o.hi.Sign() > 0 {
+		if !a.notNull || !isNumber(o.typ) || !o.integral || !o.finite() || !o.notNull || low && o.lo.Sign() < 0 || !low &&
+			o.hi.Sign() > 0 {
 			return a, missing(where(n), "expression over an aggregate", "a clamp without zero")
 		}
 		a.span = a.clamp(o.span, low)
@@ -192,7 +193,8 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 		clamped = clamped.join(a.span)
 	}
 	r.span, r.notNull, r.present = clamped, a.notNull || o.notNull, a.there() || o.there()
-	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards && (a.there() || o.hasOnlyZero()) {
+	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards &&
+		(a.there() || o.hasOnlyZero()) {
 		r.total, r.dominated, r.moves, r.pieces = a.total, a.dominated, a.moves, a.pieces
 		if a.id != nil && a.lo != nil && a.lo.Sign() >= 0 {
 			r.dominated = append([]dominated{{a.id, one}}, a.dominated...)

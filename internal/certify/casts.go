@@ -25,7 +25,8 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return lacks("no array of texts")
 	}
 	varying := cutType.MatchString(t) && !blanked(t)
-	if constant := c.Arg.GetAConst() != nil || c.Arg.GetParamRef() != nil; varying && (array || constant) || scaled != nil && !array && constant {
+	if constant := c.Arg.GetAConst() != nil || c.Arg.GetParamRef() != nil; varying && (array || constant) ||
+		scaled != nil && !array && constant {
 		return lacks("no value of rows")
 	}
 	if p := c.Arg.GetParamRef(); p != nil {
@@ -215,7 +216,8 @@ func rescaled(v value, precision, scale string) (value, bool) {
 
 // texts are the types whose output functions print any value in a few hundred bytes.
 var texts = map[string]bool{
-	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "float8": true, "float4": true, "time": true,
+	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true,
+	"uuid": true, "float8": true, "float4": true, "time": true,
 	"numeric": true, // not interval: one of 2^31 hours fails before PostgreSQL 15 (interval2tm)
 }
 
@@ -241,7 +243,8 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return r, true
 	case v.typ == "bool" && t == "int4":
 		return made(t, between(zero, one), v), true
-	case v.typ != "date" && timed[v.typ] && t == "time": // timestamp_time, timestamptz_time: out of range; NULL of infinities
+	// timestamp_time, timestamptz_time: out of range; NULL of infinities
+	case v.typ != "date" && timed[v.typ] && t == "time":
 		return made(t, span{}, v), near(v)
 	case timed[v.typ] && timed[t]:
 		// Rule: near times stay in range, in any zone, and the date of any is one. Proof: date2timestamp and its like check
@@ -255,7 +258,8 @@ func converted(v value, t string, f Facts) (value, bool) {
 			r = between(times(v.lo, day), times(v.hi, day))
 		}
 		if r = widened(r, 1); t == "date" {
-			r = between(new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.lo, day))), new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.hi, day))))
+			r = between(new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.lo, day))),
+				new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.hi, day))))
 		}
 		return made(t, r, v), true
 	case t == "float4" && ranks[v.typ] > 0 && ranks[v.typ] <= 4:
@@ -268,7 +272,10 @@ func converted(v value, t string, f Facts) (value, bool) {
 			return v, false
 		}
 		off := new(big.Rat).Mul(between(v.lo, v.hi).largest(), new(big.Rat).Inv(power(2, 23)))
-		r := span{lo: new(big.Rat).Sub(v.lo, off), hi: new(big.Rat).Add(v.hi, off), nan: v.nan, tiny: times(v.tiny, big.NewRat(9, 10))}
+		r := span{
+			lo: new(big.Rat).Sub(v.lo, off), hi: new(big.Rat).Add(v.hi, off), nan: v.nan,
+			tiny: times(v.tiny, big.NewRat(9, 10)),
+		}
 		return made(t, r, v), true
 	case isNumber(v.typ) != isNumber(t) || t == "float4":
 		return v, false

@@ -41,7 +41,10 @@ func check(facts Facts, sql string, parameters []Value, claims []Claim, d *deriv
 	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
 		return none, missing(-1, "statement", "not one SELECT")
 	}
-	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}, sql: sql, derivation: d}
+	c := &checker{
+		facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}, sql: sql,
+		derivation: d,
+	}
 	c.top = tree.Stmts[0].Stmt.GetSelectStmt()
 	for i, k := range claims {
 		if k.Kind == Bin && i < len(c.top.TargetList) {
@@ -244,7 +247,8 @@ func above(derived, claimed *big.Rat) bool {
 }
 
 func (i Influence) String() string {
-	return show(i.Delta) + " in a group, " + show(i.Place) + " in a place, " + show(i.Total) + " in all, in " + show(i.Groups) + " groups"
+	return show(i.Delta) + " in a group, " + show(i.Place) + " in a place, " + show(i.Total) + " in all, in " +
+		show(i.Groups) + " groups"
 }
 
 // show prints a bound, of more than 20 signs to six digits.

@@ -26,7 +26,10 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 		v.unit, v.ident, v.ofUnit = false, "", v.ofUnit && v.public
 	}
 	if v.exact, v.collation, v.equality = deterministic && v.typ != "bpchar", n, ""; !deterministic {
-		v = value{typ: v.typ, span: v.span, notNull: v.notNull, present: v.present, public: v.public, ofUnit: v.ofUnit, collation: n, equality: n}
+		v = value{
+			typ: v.typ, span: v.span, notNull: v.notNull, present: v.present, public: v.public, ofUnit: v.ofUnit,
+			collation: n, equality: n,
+		}
 	}
 	return v, nil
 }
@@ -40,7 +43,8 @@ func (s *scope) collation(list []*pg.Node) (n string, deterministic, ok bool) {
 	if len(list) != 2 {
 		return "", false, false
 	}
-	if n = list[0].GetString_().GetSval() + "." + list[1].GetString_().GetSval(); strings.Count(n, ".") != 1 || strings.Contains(n, `"`) {
+	if n = list[0].GetString_().GetSval() + "." + list[1].GetString_().GetSval(); strings.Count(n, ".") != 1 ||
+		strings.Contains(n, `"`) {
 		return "", false, false // it is of two collations
 	}
 	for _, t := range s.facts.Tables {

@@ -87,8 +87,9 @@ func ruleOf(n *pg.Node) string {
 		return "matches"
 	}
 	return map[string]string{
-		"TypeCast": "converted", "CollateClause": "collated", "CaseExpr": "caseOf", "CoalesceExpr": "coalesce", "MinMaxExpr": "minMax",
-		"FuncCall": "apply", "SubLink": "sublink", "AExpr": "arithmetic",
+		"TypeCast": "converted", "CollateClause": "collated", "CaseExpr": "caseOf", "CoalesceExpr": "coalesce",
+		"MinMaxExpr": "minMax",
+		"FuncCall":   "apply", "SubLink": "sublink", "AExpr": "arithmetic",
 	}[kindName(n)]
 }
 

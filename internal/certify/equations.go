@@ -37,7 +37,8 @@ type equations struct {
 }
 
 // nullSafe is what = of two columns that may be NULL is printed as: two conditions.
-var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS NULL)`), newForm(`COALESCE(_a, _c) OPERATOR(pg_catalog.=) COALESCE(_b, _c)`)
+var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS NULL)`),
+	newForm(`COALESCE(_a, _c) OPERATOR(pg_catalog.=) COALESCE(_b, _c)`)
 
 // equations reads the conditions that equate columns.
 //
@@ -86,7 +87,10 @@ func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equation
 			continue
 		}
 		h := nullSafeB.of(uncollated(n))
-		if h == nil || !slices.ContainsFunc(halves, func(o holes) bool { return same(o["_a"], h["_a"]) && same(o["_b"], h["_b"]) }) {
+		if h == nil || !slices.ContainsFunc(halves, func(o holes) bool {
+			return same(o["_a"], h["_a"]) &&
+				same(o["_b"], h["_b"])
+		}) {
 			continue
 		}
 		a, errA := s.expr(h["_a"])
@@ -145,7 +149,8 @@ func (s *scope) alike(n *pg.Node) (a, b value, ok bool) {
 	if l == nil || r == nil {
 		return a, b, false
 	}
-	h := nullSafeB.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{Kind: e.Kind, Name: e.Name, Lexpr: l.Arg, Rexpr: r.Arg}}})
+	h := nullSafeB.of(
+		&pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{Kind: e.Kind, Name: e.Name, Lexpr: l.Arg, Rexpr: r.Arg}}})
 	under, deterministic, known := s.collation(l.Collname)
 	if other, _, both := s.collation(r.Collname); h == nil || !known || !both || deterministic || other != under {
 		return a, b, false
@@ -153,7 +158,8 @@ func (s *scope) alike(n *pg.Node) (a, b value, ok bool) {
 	a, errA := s.output(h["_a"])
 	b, errB := s.output(h["_b"])
 	c, errC := s.expr(h["_c"])
-	ok = errA == nil && errB == nil && errC == nil && a.id != nil && b.id != nil && a.equality == under && b.equality == under
+	ok = errA == nil && errB == nil && errC == nil && a.id != nil && b.id != nil && a.equality == under &&
+		b.equality == under
 	return a, b, ok && c.typ == "text" && !c.array && c.public && c.exact && c.notNull
 }
 
@@ -179,7 +185,10 @@ func uncollated(n *pg.Node) *pg.Node {
 	if e == nil || e.Lexpr == nil || e.Rexpr == nil {
 		return n
 	}
-	return &pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{Kind: e.Kind, Name: e.Name, Lexpr: bare(e.Lexpr), Rexpr: bare(e.Rexpr)}}}
+	return &pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{
+		Kind: e.Kind, Name: e.Name, Lexpr: bare(e.Lexpr),
+		Rexpr: bare(e.Rexpr),
+	}}}
 }
 
 // equated are the columns that equal one of those, or a constant. NULL-safe pairs count too: a key of a domain takes
@@ -212,5 +221,6 @@ func (eq equations) strictly(c *id) bool {
 // Rule: of one kind of unit, both are units, or both are of one name whose equal values belong to one unit. Proof: the
 // policy.
 func (p pair) oneUnit() bool {
-	return p.bytes && !p.nulls && p.a.home == p.b.home && (p.a.unit && p.b.unit || p.a.ident != "" && p.a.ident == p.b.ident)
+	return p.bytes && !p.nulls && p.a.home == p.b.home && (p.a.unit && p.b.unit || p.a.ident != "" &&
+		p.a.ident == p.b.ident)
 }

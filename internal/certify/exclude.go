@@ -111,7 +111,10 @@ func never(all []*claimed, restraints []*restraint, alike func(a, b *id) bool, s
 		x := all[0]
 		switch all = all[1:]; {
 		case x.restraint != nil:
-			if slices.ContainsFunc(restraints, func(y *restraint) bool { return x.restraint.sameAs(y, alike) && x.restraint.apart(y) }) {
+			if slices.ContainsFunc(restraints, func(y *restraint) bool {
+				return x.restraint.sameAs(y, alike) &&
+					x.restraint.apart(y)
+			}) {
 				return true
 			}
 			restraints = append(restraints[:len(restraints):len(restraints)], x.restraint)
@@ -177,7 +180,8 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 		return all
 	case *pg.Node_BooleanTest:
 		b := e.BooleanTest
-		switch holds := t.value == (b.Booltesttype == pg.BoolTestType_IS_TRUE || b.Booltesttype == pg.BoolTestType_IS_FALSE); b.Booltesttype {
+		holds := t.value == (b.Booltesttype == pg.BoolTestType_IS_TRUE || b.Booltesttype == pg.BoolTestType_IS_FALSE)
+		switch b.Booltesttype {
 		case pg.BoolTestType_IS_TRUE, pg.BoolTestType_IS_NOT_TRUE:
 			return s.claim(b.Arg, truth{holds, !holds})
 		case pg.BoolTestType_IS_FALSE, pg.BoolTestType_IS_NOT_FALSE:
@@ -201,7 +205,10 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 			return &claimed{list: list}
 		}
 	}
-	return &claimed{restraint: &restraint{formula: s.formula(n), kind: "bool", null: t.loose, of: []string{fmt.Sprint(t.value)}}}
+	return &claimed{restraint: &restraint{
+		formula: s.formula(n), kind: "bool", null: t.loose,
+		of: []string{fmt.Sprint(t.value)},
+	}}
 }
 
 func (c *condition) claim(t truth) *claimed {
@@ -217,7 +224,10 @@ func (c *condition) claim(t truth) *claimed {
 // order says which of less, equal and greater a comparison leaves.
 type order [3]bool
 
-var orders = map[string]order{"<": {true}, "<=": {true, true}, "=": {1: true}, ">=": {1: true, 2: true}, ">": {2: true}, "<>": {0: true, 2: true}}
+var orders = map[string]order{
+	"<": {true}, "<=": {true, true}, "=": {1: true}, ">=": {1: true, 2: true}, ">": {2: true},
+	"<>": {0: true, 2: true},
+}
 
 // compared reads l op r, and l = ANY or <> ALL of constants.
 //
@@ -358,7 +368,10 @@ func together(under []*condition) *claimed {
 			all.list = append(all.list, c.claim(isTrue))
 			continue
 		}
-		all.list = append(all.list, &claimed{any: true, list: []*claimed{together(c.either[0].where), together(c.either[1].where)}})
+		all.list = append(all.list, &claimed{any: true, list: []*claimed{
+			together(c.either[0].where),
+			together(c.either[1].where),
+		}})
 	}
 	return all
 }

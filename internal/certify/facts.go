@@ -56,7 +56,8 @@ type Column struct {
 
 // Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.
 type Value struct {
-	Type     string    `json:"type"` // that main reads it as, by its name in pg_type: int8, text; of an array that of its elements
+	// that main reads it as, by its name in pg_type: int8, text; of an array that of its elements
+	Type     string    `json:"type"`
 	Array    bool      `json:"array,omitempty"`
 	Elements []*string `json:"elements"`
 }
@@ -74,8 +75,10 @@ const (
 
 // Influence bounds what one unit does to an integer of a grouped answer. A nil bound is none.
 type Influence struct {
-	Delta  *big.Rat `json:"delta,omitempty"`  // in one group
-	Place  *big.Rat `json:"place,omitempty"`  // in all groups together that have the same keys but bins, or the same public keys: what a histogram's place is charged for
+	Delta *big.Rat `json:"delta,omitempty"` // in one group
+	// in all groups together that have the same keys but bins, or the same public keys: what a histogram's place is
+	// charged for
+	Place  *big.Rat `json:"place,omitempty"`
 	Total  *big.Rat `json:"total,omitempty"`  // summed over its groups
 	Groups *big.Rat `json:"groups,omitempty"` // number of groups in which it moves at all
 	shares []share

@@ -19,7 +19,8 @@ var (
 	layerShare = newForm(`CASE WHEN _t <= _r OR _k >= _n THEN _f ELSE (
 		pg_catalog.div((_p + (_f)::pg_catalog.numeric) * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n)
 		- pg_catalog.div(_p * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n))::pg_catalog.int8 END`)
-	unitTotal = newForm(`CASE WHEN _all <= _u THEN _f ELSE pg_catalog.div((_f)::pg_catalog.numeric * _u, _all)::pg_catalog.int8 END`)
+	unitTotal = newForm(
+		`CASE WHEN _all <= _u THEN _f ELSE pg_catalog.div((_f)::pg_catalog.numeric * _u, _all)::pg_catalog.int8 END`)
 )
 
 // share derives a CASE that is one of the forms.
@@ -70,7 +71,8 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 		return value{}, false
 	}
 	a, b := total.window, upto.window
-	if a == nil || b == nil || a.fn != "total" || b.fn != "running" || a.over != b.over || a.weighed == nil || b.weighed == nil {
+	if a == nil || b == nil || a.fn != "total" || b.fn != "running" || a.over != b.over || a.weighed == nil ||
+		b.weighed == nil {
 		return value{}, false
 	}
 	for _, x := range []*weight{a.weighed, b.weighed} {
@@ -116,14 +118,18 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if t.id == nil || !t.there() || !count.there() || !k.there() {
 		return value{}, false
 	}
-	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) || ranks[f.typ] > 4 {
+	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) ||
+		ranks[f.typ] > 4 {
 		return value{}, false
 	}
 	m := f.timesCount(count)
 	if m == nil || !m.IsInt() || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
-	v := value{typ: f.typ, vague: f.vague, notNull: f.notNull && notNull, present: f.there(), integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
+	v := value{
+		typ: f.typ, vague: f.vague, notNull: f.notNull && notNull, present: f.there(), integral: f.integral,
+		exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total),
+	}
 	bound := times(m, k.hi)
 	if v.span = between(new(big.Rat).Neg(bound), bound); f.lo.Sign() >= 0 {
 		v.lo = zero
@@ -169,7 +175,10 @@ func (s *scope) link(h holes, f, n value) *chain {
 		if a.id == nil || a.sum == nil || !a.sum.count || a.timesCount(n) == nil {
 			return nil
 		}
-		if slices.ContainsFunc(all[:i], func(b value) bool { return !excludes(together(a.sum.under), together(b.sum.under), sameColumn) }) {
+		if slices.ContainsFunc(all[:i], func(b value) bool {
+			return !excludes(together(a.sum.under), together(b.sum.under),
+				sameColumn)
+		}) {
 			return nil
 		}
 		l.before = append(l.before, a.id)
@@ -245,12 +254,16 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	if i < 0 {
 		return value{}, false
 	}
-	v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, present: f.present, integral: true, exact: true, total: u}
+	v := value{
+		typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, present: f.present, integral: true,
+		exact: true, total: u,
+	}
 	if f.lo.Sign() >= 0 {
 		v.lo = zero
 	}
 	v.moves, v.dominated, v.reduces = f.moves, f.dominated, parts[i]
-	v.pieces = append([]piece{{t.id, u, one, class{chain: &chain{whole: t.id, before: parts[:i], this: parts[i]}}}}, f.pieces...)
+	v.pieces = append([]piece{{t.id, u, one, class{chain: &chain{whole: t.id, before: parts[:i], this: parts[i]}}}},
+		f.pieces...)
 	return v, true
 }
 

@@ -47,7 +47,10 @@ func (d demand) and(on []*pg.Node) demand {
 // names are those of the items of a FROM list.
 func names(list []*pg.Node) (all []string) {
 	for _, n := range list {
-		for _, a := range []*pg.Alias{n.GetRangeVar().GetAlias(), n.GetRangeSubselect().GetAlias(), n.GetRangeFunction().GetAlias()} {
+		for _, a := range []*pg.Alias{
+			n.GetRangeVar().GetAlias(), n.GetRangeSubselect().GetAlias(),
+			n.GetRangeFunction().GetAlias(),
+		} {
 			all = append(all, a.GetAliasname())
 		}
 		all = append(all, n.GetRangeVar().GetRelname())
@@ -149,7 +152,9 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	if v := f.Via; v != nil && (c.facts.Tables[v.Table].Public || c.facts.Tables[v.Table].Kind != f.Kind) {
 		return item{}, missing(t.Location, "table", "%s is of another kind of unit", v.Table)
 	}
-	if v := f.Via; v != nil && !slices.ContainsFunc(c.facts.Tables[v.Table].Unique, func(u []string) bool { return len(u) == 1 && u[0] == v.Key }) {
+	if v := f.Via; v != nil && !slices.ContainsFunc(c.facts.Tables[v.Table].Unique, func(u []string) bool {
+		return len(u) == 1 && u[0] == v.Key
+	}) {
 		return item{}, missing(t.Location, "table", "%s.%s is not unique", v.Table, v.Key)
 	}
 	r := &relation{home: f.Kind}
@@ -224,7 +229,8 @@ func (c *checker) function(f *pg.RangeFunction, outer *scope) (item, error) {
 	rows := new(big.Rat)
 	for _, n := range f.Functions {
 		call := n.GetList().GetItems()[0].GetFuncCall()
-		if fn, ok := name(call.GetFuncname()); !ok || fn != "unnest" || len(call.Args) != 1 || call.AggDistinct || call.AggStar || call.AggFilter != nil || call.Over != nil || len(f.Coldeflist) > 0 {
+		if fn, ok := name(call.GetFuncname()); !ok || fn != "unnest" || len(call.Args) != 1 || call.AggDistinct ||
+			call.AggStar || call.AggFilter != nil || call.Over != nil || len(f.Coldeflist) > 0 {
 			return item{}, missing(call.GetLocation(), "function in FROM", "%s", fn)
 		}
 		v, err := (&scope{checker: c, outer: outer}).expr(call.Args[0])
@@ -376,8 +382,9 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 func padded(v *value, eq equations, full bool) {
 	old := v.id
 	*v = value{
-		typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral,
-		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values, vague: v.vague,
+		typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation,
+		integral: v.integral,
+		unit:     v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values, vague: v.vague,
 	}
 	for _, e := range eq.pairs {
 		switch {

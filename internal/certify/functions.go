@@ -10,7 +10,8 @@ import (
 // spelledAnyhow are the functions that make equal numbers of equal numbers, however these are spelled. Not of them:
 // sqrt and its kin of numerics, which give more digits of 4.000 than of 4, and what tells -0 from 0.
 var spelledAnyhow = map[string]bool{
-	"abs": true, "sign": true, "div": true, "mod": true, "floor": true, "ceil": true, "ceiling": true, "trunc": true, "round": true,
+	"abs": true, "sign": true, "div": true, "mod": true, "floor": true, "ceil": true, "ceiling": true, "trunc": true,
+	"round":      true,
 	"trim_scale": true, "width_bucket": true, "power": true,
 }
 
@@ -34,7 +35,8 @@ func (s *scope) call(f *pg.FuncCall) (value, error) {
 	if hashes[fn] != "" {
 		return s.hash(fn, f, lacks)
 	}
-	if n := f.Args; fn == "make_interval" && len(n) == 1 && n[0].GetNamedArgExpr().GetName() == "secs" { // the others are 0
+	// the others are 0
+	if n := f.Args; fn == "make_interval" && len(n) == 1 && n[0].GetNamedArgExpr().GetName() == "secs" {
 		v, err := s.exprs([]*pg.Node{n[0].GetNamedArgExpr().Arg})
 		if err != nil {
 			return value{}, err
@@ -87,7 +89,8 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 		return value{}, err
 	}
 	p := f.Args[1].GetParamRef()
-	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Type != "int8" || s.parameters[p.Number-1].Array {
+	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Type != "int8" ||
+		s.parameters[p.Number-1].Array {
 		return lacks("a seed that is no parameter of int8")
 	}
 	if v[0].typ != hashes[fn] && !(hashes[fn] == "int8" && isInteger(v[0].typ)) || v[0].array {
@@ -100,7 +103,8 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 // number. Proof: width_bucket_array raises an error for NULL alone.
 func bucket(args []value, lacks func(string) (value, error)) (value, error) {
 	x, list := args[0], args[1]
-	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) && !timed[x.typ] && x.typ != "time" {
+	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ ||
+		!isNumber(x.typ) && !timed[x.typ] && x.typ != "time" {
 		return lacks("no list of constants")
 	}
 	return made("int4", between(zero, big.NewRat(int64(len(list.elements)), 1)), x), nil

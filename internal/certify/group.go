@@ -19,7 +19,8 @@ func aggregates(n *pg.Node) bool {
 		return aggregates(e.ResTarget.Val)
 	case *pg.Node_FuncCall:
 		f, _ := name(e.FuncCall.Funcname)
-		return e.FuncCall.Over == nil && (slices.Contains(aggregateNames, f) || e.FuncCall.AggStar) || slices.ContainsFunc(e.FuncCall.Args, aggregates)
+		return e.FuncCall.Over == nil && (slices.Contains(aggregateNames, f) || e.FuncCall.AggStar) ||
+			slices.ContainsFunc(e.FuncCall.Args, aggregates)
 	case *pg.Node_TypeCast:
 		return aggregates(e.TypeCast.Arg)
 	case *pg.Node_AExpr:
@@ -193,7 +194,8 @@ func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
 // aggregate is an aggregate function.
 func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	args := f.Args
-	if f.AggWithinGroup && len(f.AggOrder) == 1 && f.AggOrder[0].GetSortBy().GetUseOp() == nil && (fn == "mode" && len(args) == 0 || percentiles[fn]) {
+	if f.AggWithinGroup && len(f.AggOrder) == 1 && f.AggOrder[0].GetSortBy().GetUseOp() == nil &&
+		(fn == "mode" && len(args) == 0 || percentiles[fn]) {
 		args = []*pg.Node{f.AggOrder[0].GetSortBy().GetNode()}
 	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
 		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")
@@ -223,7 +225,8 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 		}
 		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
 	}
-	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && (sortable[x.typ] || blanked(x.typ)))) { // which of equal values stays is not seen
+	// which of equal values stays is not seen
+	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && (sortable[x.typ] || blanked(x.typ)))) {
 		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
 	}
 	rule, derive := "aggregated", g.withinUnit
@@ -304,7 +307,10 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if single {
 		groups = least(groups, one)
 	}
-	v := value{typ: "int8", notNull: fn == "count" || x.there() && filter == nil && len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
+	v := value{typ: "int8", notNull: fn == "count" || x.there() && filter == nil &&
+		len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{
+		Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups,
+	}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
 	v.influence.shares = g.shares(fn == "sum", x, each, filter)
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {

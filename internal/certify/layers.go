@@ -166,7 +166,8 @@ func (o *source) apart(p *source, under, others []*condition) bool {
 		}
 		return p.names[x]
 	}
-	return excludes(together(append(under[:len(under):len(under)], o.where...)), together(append(others[:len(others):len(others)], p.where...)),
+	return excludes(together(append(under[:len(under):len(under)], o.where...)),
+		together(append(others[:len(others):len(others)], p.where...)),
 		func(x, y *id) bool { return x == y || called(x) != "" && called(x) == called(y) })
 }
 
@@ -205,7 +206,8 @@ func (m member) row() *big.Rat {
 // Rule: where m rows of a unit move an integer by at most r each, ⌈r / Row⌉·m <= ⌈Total / Row⌉ and r·m <= Total. Proof:
 // the steps of n rows of the m are at most n/m of the claim's; so is the magnitude.
 func (m member) fits(s share) bool {
-	return s.most != nil && !above(times(steps(s.row, m.row()), s.most), steps(m.claim.Total, m.row())) && !above(times(s.row, s.most), m.claim.Total)
+	return s.most != nil && !above(times(steps(s.row, m.row()), s.most), steps(m.claim.Total, m.row())) &&
+		!above(times(s.row, s.most), m.claim.Total)
 }
 
 // Together checks what claims say of each other: those of several texts that are measured in one snapshot.
@@ -245,7 +247,10 @@ func layered(all []member) error {
 		if len(list) < 2 {
 			continue
 		}
-		if !slices.ContainsFunc(list[0].of.shares, func(s share) bool { return layer(list, s, false) || s.source != nil && layer(list, s, true) }) {
+		if !slices.ContainsFunc(list[0].of.shares, func(s share) bool {
+			return layer(list, s, false) || s.source != nil &&
+				layer(list, s, true)
+		}) {
 			return missing(-1, "claimed layer", "layer %d, from output %d", l, list[0].at)
 		}
 	}

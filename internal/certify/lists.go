@@ -57,7 +57,8 @@ func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 			side, other, op = bare(e.Rexpr), meeting{of: text(bare(e.Lexpr)), uses: usesL}, mirrored[op]
 		}
 		plain := func(v value) bool { return ranks[v.typ] >= 1 && ranks[v.typ] <= 4 && !v.array }
-		bytes := op == "=" && l.typ == r.typ && (l.typ == "text" || c.facts.Enums[l.typ] != nil) && byBytes(l, e.Lexpr) && byBytes(r, e.Rexpr)
+		bytes := op == "=" && l.typ == r.typ && (l.typ == "text" || c.facts.Enums[l.typ] != nil) && byBytes(l, e.Lexpr) &&
+			byBytes(r, e.Rexpr)
 		if !bytes && !(plain(l) && plain(r)) && !(l.typ == r.typ && timed[l.typ] && !l.array && !r.array) {
 			continue
 		}
@@ -163,7 +164,8 @@ func (c *checker) entries(lists []*pg.Node, values [][]value, columns []column) 
 			e := entry{span: v.span, notNull: v.notNull}
 			if a := lists[i].GetList().Items[k].GetTypeCast().GetArg().GetAConst(); a != nil {
 				e.null = a.Isnull
-				if w, isString := a.Val.(*pg.A_Const_Sval); isString && v.exact && (v.typ == "text" || c.facts.Enums[v.typ] != nil) {
+				if w, isString := a.Val.(*pg.A_Const_Sval); isString && v.exact &&
+					(v.typ == "text" || c.facts.Enums[v.typ] != nil) {
 					if words[w.Sval.GetSval()] == nil {
 						words[w.Sval.GetSval()] = big.NewRat(int64(len(words)), 1)
 					}
@@ -188,7 +190,8 @@ func distinct(rows []map[*id]entry, v value) bool {
 			continue
 		case v.exact && e.word != nil:
 			at = e.word.RatString()
-		case (isInteger(v.typ) || v.typ == "numeric" || timed[v.typ]) && e.lo != nil && e.hi != nil && e.lo.Cmp(e.hi) == 0 && !e.nan:
+		case (isInteger(v.typ) || v.typ == "numeric" || timed[v.typ]) && e.lo != nil && e.hi != nil && e.lo.Cmp(e.hi) == 0 &&
+			!e.nan:
 			at = e.lo.RatString()
 		default:
 			return false

@@ -8,8 +8,10 @@ var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, 
 
 // sortable are the types whose operators compare any two values.
 var sortable = map[string]bool{
-	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
-	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true, "bpchar": true, "time": true, "inet": true, "money": true,
+	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true,
+	"date":      true,
+	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true, "bpchar": true, "time": true,
+	"inet": true, "money": true,
 }
 
 // operator is an operator of pg_catalog.
@@ -75,7 +77,8 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		// Two ranges, or one and an element: total (rangetypes.c: range_before, range_adjacent, range_contains_elem …),
 		// but those that make a range.
 		switch t := a.typ; {
-		case rangeOperators[op] && t == b.typ, op == "@>" && b.typ == ranges[t], op == "<@" && t == ranges[b.typ] && ranges[b.typ] != "":
+		case rangeOperators[op] && t == b.typ, op == "@>" && b.typ == ranges[t], op == "<@" && t == ranges[b.typ] &&
+			ranges[b.typ] != "":
 			return made("bool", span{}, a, b), nil
 		}
 		return lacks("operator " + op)
@@ -114,7 +117,8 @@ func (s *scope) compares(a, b value) bool {
 		return ok
 	}
 	blanks := isText(a.typ) && isText(b.typ) && a.typ != "text" && b.typ != "text" // bpchareq, bpcharlt …
-	return (blanks || a.typ == b.typ && (sortable[a.typ] || s.facts.Enums[a.typ] != nil)) && merge(a.collation, b.collation) != conflict &&
+	return (blanks || a.typ == b.typ && (sortable[a.typ] || s.facts.Enums[a.typ] != nil)) &&
+		merge(a.collation, b.collation) != conflict &&
 		a.collation != conflict && b.collation != conflict
 }
 
@@ -124,7 +128,8 @@ func (s *scope) sorts(v value) bool { return v.typ == "row" || s.compares(v, v) 
 // floated converts two numbers of different types, of which one is a float, to float8, as PostgreSQL does. It fails if
 // that may fail.
 func floated(a, b value) (value, value, bool) {
-	if a.array || b.array || !isNumber(a.typ) || !isNumber(b.typ) || a.typ == b.typ || ranks[a.typ] < 5 && ranks[b.typ] < 5 {
+	if a.array || b.array || !isNumber(a.typ) || !isNumber(b.typ) || a.typ == b.typ || ranks[a.typ] < 5 &&
+		ranks[b.typ] < 5 {
 		return a, b, true
 	}
 	a, ok := converted(a, "float8", Facts{})
@@ -137,7 +142,8 @@ func floated(a, b value) (value, value, bool) {
 // Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): two of one type stay, and
 // integers beside integers; else the higher type.
 func (s *scope) nullIf(a, b value, lacks func(string) (value, error)) (value, error) {
-	own := a.typ == b.typ || isInteger(a.typ) && isInteger(b.typ) || ranks[a.typ] >= ranks[b.typ] && isNumber(b.typ) && (a.typ != "float4" || b.typ == a.typ)
+	own := a.typ == b.typ || isInteger(a.typ) && isInteger(b.typ) || ranks[a.typ] >= ranks[b.typ] && isNumber(b.typ) &&
+		(a.typ != "float4" || b.typ == a.typ)
 	if !own || !s.compares(a, b) {
 		return lacks("NULLIF")
 	}

@@ -18,7 +18,8 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 	v := made("row", span{}, args...)
 	v.notNull, v.present, v.exact = true, true, true
 	for i, a := range args {
-		if v.exact = v.exact && a.exact && !blanked(a.typ); a.array || !sortable[a.typ] && !blanked(a.typ) && s.facts.Enums[a.typ] == nil {
+		if v.exact = v.exact && a.exact && !blanked(a.typ); a.array || !sortable[a.typ] && !blanked(a.typ) &&
+			s.facts.Enums[a.typ] == nil {
 			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
 		}
 	}
@@ -26,7 +27,10 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 }
 
 // like are the operators that match patterns: of LIKE, or regular expressions.
-var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*": "ILIKE", "~": "~", "!~": "~", "~*": "~", "!~*": "~"}
+var like = map[string]string{
+	"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*": "ILIKE", "~": "~", "!~": "~",
+	"~*": "~", "!~*": "~",
+}
 
 // matches is LIKE, ILIKE, or a regular expression.
 //
@@ -48,7 +52,8 @@ func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 		ok = ok && a.hi != nil && a.hi.Cmp(power(2, 21)) <= 0
 	}
 	if !b.none {
-		ok = ok && pattern != "" && len(pattern) <= 100 && (kind != "~" && escaped.MatchString(pattern) || kind == "~" && expression(pattern))
+		ok = ok && pattern != "" && len(pattern) <= 100 && (kind != "~" && escaped.MatchString(pattern) || kind == "~" &&
+			expression(pattern))
 	}
 	if !ok {
 		return value{}, missing(e.Location, "pattern", "%s of %s", kind, a.typ)
@@ -76,9 +81,10 @@ func (s *scope) matchesAny(e *pg.A_Expr, op string, a, pattern value) (value, er
 var (
 	escaped = regexp.MustCompile(`^(?s:[^\\]|\\.)*$`)
 	similar = regexp.MustCompile(`^(?:[A-Za-z0-9 ()|%_*+?]|\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?)+\])+$`)
-	atom    = regexp.MustCompile(`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ](?:-[A-Za-z0-9])?|\[:(?:alpha|digit|alnum|space):\])+\])`)
-	ends    = regexp.MustCompile(`(.)-(.)`)
-	again   = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)
+	atom    = regexp.MustCompile(
+		`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ](?:-[A-Za-z0-9])?|\[:(?:alpha|digit|alnum|space):\])+\])`)
+	ends  = regexp.MustCompile(`(.)-(.)`)
+	again = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)
 )
 
 // similarTo reports whether similar_to_escape surely reads a pattern: it copies sets of characters, and lets % and _
@@ -91,7 +97,9 @@ func expression(p string) bool {
 	depth, repeatable, group := 0, false, false
 	for p != "" {
 		if m := atom.FindString(p); m != "" {
-			if m[0] == '[' && slices.ContainsFunc(ends.FindAllStringSubmatch(m, -1), func(r []string) bool { return r[1] > r[2] }) {
+			if m[0] == '[' && slices.ContainsFunc(ends.FindAllStringSubmatch(m, -1), func(r []string) bool {
+				return r[1] > r[2]
+			}) {
 				return false
 			}
 			p, repeatable, group = p[len(m):], true, false

@@ -51,14 +51,16 @@ func lemmas(proven []string) (all []lemma) {
 			}
 		}
 		again := fmt.Sprintf("SELECT COALESCE(max(g.n), 0) <= %s FROM (SELECT %scount(*) AS n FROM ONLY %s.%s AS %s",
-			most.RatString(), strings.Join(outputs, ""), quoted(t.GetSchemaname()), quoted(t.GetRelname()), quoted(t.GetAlias().GetAliasname()))
+			most.RatString(), strings.Join(outputs, ""), quoted(t.GetSchemaname()), quoted(t.GetRelname()),
+			quoted(t.GetAlias().GetAliasname()))
 		if len(where) > 0 {
 			again += " WHERE " + strings.Join(where, " AND ") + " GROUP BY " + strings.Join(group, ", ")
 		}
 		tree2, err := pg.Parse(again + ") AS g")
 		if err == nil && query != nil && len(of.TargetList) == 1 {
 			l.table, l.query = "", anyNames(query.Subquery)
-			tree2.Stmts[0].Stmt.GetSelectStmt().FromClause[0].GetRangeSubselect().Subquery.GetSelectStmt().FromClause = of.FromClause
+			counted := tree2.Stmts[0].Stmt.GetSelectStmt().FromClause[0].GetRangeSubselect().Subquery.GetSelectStmt()
+			counted.FromClause = of.FromClause
 		}
 		if err == nil && text(tree2.Stmts[0].Stmt) == text(tree.Stmts[0].Stmt) {
 			all = append(all, l)

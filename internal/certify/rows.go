@@ -85,7 +85,10 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 			}
 			n := f.rows
 			for _, a := range f.alike {
-				if !slices.ContainsFunc(a.columns, func(c *id) bool { return !slices.Contains(columns, c) || !a.nulls && !strict(f, c) }) {
+				if !slices.ContainsFunc(a.columns, func(c *id) bool {
+					return !slices.Contains(columns, c) || !a.nulls &&
+						!strict(f, c)
+				}) {
 					n = least(n, a.most)
 				}
 			}

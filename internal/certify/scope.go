@@ -175,8 +175,8 @@ var nearZero = newForm(`_x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg_catalog.
 
 // farFromZero is what is known of a number where nearZero is not true.
 //
-// Rule: of constants a < 0 < b of the type of x, magnitudes are at least the lesser of -a and b. Proof: x is a at most, b
-// at least, or NULL; NaN is above b.
+// Rule: of constants a < 0 < b of the type of x, magnitudes are at least the lesser of -a and b. Proof: x is a at most,
+// b at least, or NULL; NaN is above b.
 func (s *scope) farFromZero(h holes) []refined {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"]})
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // query derives a SELECT, VALUES or set operation. around is what its names may mean beside its own tables.
 func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
-	if q == nil || q.WithClause != nil || q.IntoClause != nil || len(q.LockingClause) > 0 || len(q.WindowClause) > 0 || q.GroupDistinct {
+	if q == nil || q.WithClause != nil || q.IntoClause != nil || len(q.LockingClause) > 0 || len(q.WindowClause) > 0 ||
+		q.GroupDistinct {
 		return nil, missing(-1, "clause", "WITH, INTO, FOR UPDATE, WINDOW or GROUP BY DISTINCT")
 	}
 	wall := &scope{checker: c, outer: around, wall: true}
@@ -213,7 +214,9 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 		return nil, err
 	}
 	for i := range on { // PostgreSQL demands that the order begins with them
-		if !slices.ContainsFunc(q.DistinctClause, func(n *pg.Node) bool { return same(n, q.SortClause[i].GetSortBy().GetNode()) }) {
+		if !slices.ContainsFunc(q.DistinctClause, func(n *pg.Node) bool {
+			return same(n, q.SortClause[i].GetSortBy().GetNode())
+		}) {
 			return nil, missing(-1, "DISTINCT ON", "that is no beginning of the order")
 		}
 	}
@@ -265,7 +268,10 @@ func (s *scope) totalOrder(sort []*pg.Node) bool {
 	if r.unique(have, r.notNull) {
 		return true
 	}
-	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(bytes, c.value.id) && !holdsUnit(c.value) })
+	return !slices.ContainsFunc(r.columns, func(c column) bool {
+		return !slices.Contains(bytes, c.value.id) &&
+			!holdsUnit(c.value)
+	})
 }
 
 // spelledOut refuses what ORDER BY and DISTINCT ON read as an output: a bare name, or a number.

@@ -87,7 +87,8 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 
 // merged is an output of a set operation.
 func merged(a, b value) (value, error) {
-	if a.array || b.array || a.typ == "row" || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
+	if a.array || b.array || a.typ == "row" || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) &&
+		ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
 		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
 	}
 	v := made(a.typ, a.span.join(b.span), a, b)
@@ -109,7 +110,10 @@ func merged(a, b value) (value, error) {
 	if x == nil || y == nil {
 		return v, missing(-1, "UNION ALL of a key and an aggregate", "")
 	}
-	v.influence = &Influence{Delta: most(x.Delta, y.Delta), Place: plus(x.Place, y.Place), Total: plus(x.Total, y.Total), Groups: plus(x.Groups, y.Groups)}
+	v.influence = &Influence{
+		Delta: most(x.Delta, y.Delta), Place: plus(x.Place, y.Place), Total: plus(x.Total, y.Total),
+		Groups: plus(x.Groups, y.Groups),
+	}
 	switch { // in rows of the other side it is 0
 	case b.influence == nil:
 		v.influence.shares = x.shares
@@ -189,7 +193,9 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 		if r.tie != nil {
 			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, r.tie
 			own := s.allColumns()
-			o.around = slices.ContainsFunc(r.tie, func(t *id) bool { return !slices.ContainsFunc(own, func(k column) bool { return k.value.id == t }) })
+			o.around = slices.ContainsFunc(r.tie, func(t *id) bool {
+				return !slices.ContainsFunc(own, func(k column) bool { return k.value.id == t })
+			})
 		}
 		return o, nil
 	}

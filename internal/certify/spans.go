@@ -22,8 +22,9 @@ func (v value) plain() bool { return v.exact || v.collation == "" }
 func cased(a []value) (span, bool) { return between(zero, times(a[0].hi, big.NewRat(3, 1))), true }
 
 // timePicture is what DCH_to_char prints of a time without TM, so in English, and TH, which is of numbers.
-var timePicture = regexp.MustCompile(`^(?:FM|I?Y{2,4}|Q|MM|Month|MONTH|month|Mon|MON|mon|I?DDD|DD|I?D|Day|DAY|day|Dy|DY|dy|I?WW?|HH24|HH12|HH|MI|SS|MS|` +
-	`AM|PM|am|pm|"[A-Za-z0-9 ]{1,10}"|[-/:., ]){1,20}$`)
+var timePicture = regexp.MustCompile(
+	`^(?:FM|I?Y{2,4}|Q|MM|Month|MONTH|month|Mon|MON|mon|I?DDD|DD|I?D|Day|DAY|day|Dy|DY|dy|I?WW?|HH24|HH12|HH|MI|SS|MS|` +
+		`AM|PM|am|pm|"[A-Za-z0-9 ]{1,10}"|[-/:., ]){1,20}$`)
 
 // pictured is to_char of a time: timestamp_to_char raises an error out of range alone, and makes NULL of infinities.
 func pictured(a []value) (span, bool) {
@@ -131,7 +132,8 @@ func logarithm(of func(float64) float64) func(a []value) (span, bool) {
 		at := func(r *big.Rat, side int64) *big.Rat {
 			f, _ := r.Float64()
 			v := new(big.Rat).SetFloat64(of(f))
-			return plus(v, times(plus(new(big.Rat).Abs(v), big.NewRat(1, 20)), new(big.Rat).Mul(big.NewRat(side, 1), tenth(big.NewRat(13, 1)))))
+			return plus(v, times(plus(new(big.Rat).Abs(v), big.NewRat(1, 20)),
+				new(big.Rat).Mul(big.NewRat(side, 1), tenth(big.NewRat(13, 1)))))
 		}
 		r := between(at(x.lo, -1), at(x.hi, 1))
 		if x.typ == "float8" {

@@ -104,7 +104,8 @@ func apply(name string, args []value) (value, bool) {
 
 // under reports whether all numbers are in another span, or it has no bounds.
 func (s span) under(o span) bool {
-	return (o.lo == nil || s.lo != nil && s.lo.Cmp(o.lo) >= 0) && (o.hi == nil || s.hi != nil && s.hi.Cmp(o.hi) <= 0) && (o.nan || !s.nan)
+	return (o.lo == nil || s.lo != nil && s.lo.Cmp(o.lo) >= 0) && (o.hi == nil || s.hi != nil && s.hi.Cmp(o.hi) <= 0) &&
+		(o.nan || !s.nan)
 }
 
 func first(a []value) (span, bool) { return a[0].span, true }
@@ -142,19 +143,23 @@ func known() functionTable {
 		row(fn+"(text) text", notLonger) // dotrim leaves a part
 		row(fn+"(text, text ..200) text", notLonger)
 	}
-	row("split_part(text ..2097152, text, int4 1..) text", func(a []value) (span, bool) { // split_part: of field 0; a part, or nothing
+	// split_part: of field 0; a part, or nothing
+	row("split_part(text ..2097152, text, int4 1..) text", func(a []value) (span, bool) {
 		_, ok := searchable(a)
 		return span{lo: zero, hi: a[0].hi}, ok
 	})
-	for _, fn := range []string{"left", "right"} { // text_left, text_right: without so many at the other end, if below zero
+	// text_left, text_right: without so many at the other end, if below zero
+	for _, fn := range []string{"left", "right"} {
 		row(fn+"(text, int4 0..2097152) text", cut)
 		row(fn+"(text, int4 -2097152..-1) text", notLonger)
 	}
-	for _, fn := range []string{"substring", "substr"} { // text_substring: a negative length; sums are watched for overflow
+	// text_substring: a negative length; sums are watched for overflow
+	for _, fn := range []string{"substring", "substr"} {
 		row(fn+"(text, int4, int4 0..2097152) text", cut)
 		row(fn+"(text, int4) text", notLonger)
 	}
-	row("replace(text, text, text) text", func(a []value) (span, bool) { // replace_text: as textpos; size. Each replaced is one character at least
+	// replace_text: as textpos; size. Each replaced is one character at least
+	row("replace(text, text, text) text", func(a []value) (span, bool) {
 		r, ok := lengths(times(a[0].hi, most(one, a[2].hi)))
 		_, found := searchable(a)
 		return r, ok && found && a[2].collation == ""
@@ -211,7 +216,8 @@ func known() functionTable {
 		}
 		return r, true
 	})
-	row("sqrt(numeric 0..) numeric", func(a []value) (span, bool) { // numeric_sqrt: the same; 16 digits at least, more of more zeros behind the point
+	// numeric_sqrt: the same; 16 digits at least, more of more zeros behind the point
+	row("sqrt(numeric 0..) numeric", func(a []value) (span, bool) {
 		r := span{lo: zero}
 		if a[0].hi == nil || a[0].nan || a[0].hi.Cmp(bigNumber) > 0 {
 			return r, false
@@ -240,7 +246,8 @@ func known() functionTable {
 		}
 		return r, true
 	})
-	row("cos(float8 -1e300..1e300) float8", func([]value) (span, bool) { // dcos: of infinity. As near to zero as sin, at the odd halves of pi
+	// dcos: of infinity. As near to zero as sin, at the odd halves of pi
+	row("cos(float8 -1e300..1e300) float8", func([]value) (span, bool) {
 		r := between(big.NewRat(-1, 1), one)
 		r.tiny = new(big.Rat).Inv(power(10, 20))
 		return r, true
@@ -259,8 +266,10 @@ func known() functionTable {
 	row("power(numeric, numeric 0..16) numeric", powers)
 
 	// Times: timestamp.c, date.c. See near.
-	row("to_timestamp(float8 -200e9..9e12) timestamptz", func(a []value) (span, bool) { // float8_timestamptz: NaN, or out of range
-		return between(plus(times(a[0].lo, million), big.NewRat(-1024, 1)), plus(times(a[0].hi, million), big.NewRat(1024, 1))), true
+	// float8_timestamptz: NaN, or out of range
+	row("to_timestamp(float8 -200e9..9e12) timestamptz", func(a []value) (span, bool) {
+		return between(plus(times(a[0].lo, million), big.NewRat(-1024, 1)),
+			plus(times(a[0].hi, million), big.NewRat(1024, 1))), true
 	})
 	for _, t := range []string{"timestamp", "timestamptz"} {
 		row("date_part(text, "+t+") float8?", part)
@@ -269,7 +278,8 @@ func known() functionTable {
 		row("date_trunc(text, "+t+") "+t, truncatedTime)
 		row("date_bin(interval, "+t+", "+t+") "+t, binned)
 		row("to_char("+t+", text) text ..400", pictured)
-		row("age("+t+", "+t+") interval", func(a []value) (span, bool) { // timestamp_age: out of range. Months of 31 days are longer
+		// timestamp_age: out of range. Months of 31 days are longer
+		row("age("+t+", "+t+") interval", func(a []value) (span, bool) {
 			d := a[0].add(a[1].negate())
 			return wider(d, big.NewRat(2, 1)), near(a[0]) && near(a[1])
 		})

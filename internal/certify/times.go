@@ -49,7 +49,8 @@ func wider(s span, by *big.Rat) span {
 	return between(new(big.Rat).Neg(m), m)
 }
 
-var interval = regexp.MustCompile(`^(?:(-?\d{1,6}) mons?)? ?(?:(-?\d{1,6}) days?)? ?(?:(-?)(\d{1,6}):(\d\d):(\d\d)(?:\.(\d{6}))?)?$`)
+var interval = regexp.MustCompile(
+	`^(?:(-?\d{1,6}) mons?)? ?(?:(-?\d{1,6}) days?)? ?(?:(-?)(\d{1,6}):(\d\d):(\d\d)(?:\.(\d{6}))?)?$`)
 
 // readInterval reads an interval: months, days, microseconds.
 func readInterval(s string) (parts [3]*big.Rat, ok bool) {
@@ -98,7 +99,10 @@ var intervalParts = map[string]*big.Rat{
 	"hour": times(million, big.NewRat(3600, 1)), "minute": times(million, big.NewRat(60, 1)), "second": million,
 }
 
-var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60", "milliseconds": "0..60000", "microseconds": "0..60000000"}
+var timeParts = map[string]string{
+	"hour": "0..23", "minute": "0..59", "second": "0..60", "milliseconds": "0..60000",
+	"microseconds": "0..60000000",
+}
 
 // fieldOf is the name of a field: capitals of ASCII are letters of it (downcase_truncate_identifier; others hang on the
 // encoding).
@@ -178,14 +182,16 @@ func truncatedTime(a []value) (span, bool) {
 }
 
 var truncatedYears = map[string]int64{
-	"second": 0, "minute": 0, "hour": 0, "day": 0, "week": 0, "month": 0, "quarter": 0, "year": 0, "decade": 10, "century": 100, "millennium": 1000,
+	"second": 0, "minute": 0, "hour": 0, "day": 0, "week": 0, "month": 0, "quarter": 0, "year": 0, "decade": 10,
+	"century": 100, "millennium": 1000,
 }
 
 // binned is date_bin of a constant stride of days and hours, above zero: it goes back by less than two strides
 // (timestamp_bin).
 func binned(a []value) (span, bool) {
 	p, ok := readInterval(word(a[0]))
-	if !ok || !near(a[1]) || !near(a[2]) || p[0].Sign() != 0 || p[1].Sign() < 0 || p[2].Sign() < 0 || p[1].Sign()+p[2].Sign() == 0 {
+	if !ok || !near(a[1]) || !near(a[2]) || p[0].Sign() != 0 || p[1].Sign() < 0 || p[2].Sign() < 0 ||
+		p[1].Sign()+p[2].Sign() == 0 {
 		return span{}, false
 	}
 	return span{lo: plus(a[1].lo, times(intervalOf(p).hi, big.NewRat(-2, 1))), hi: a[1].hi}, true
@@ -252,7 +258,8 @@ func madeInterval(a []value) (span, bool) {
 }
 
 // clampedInterval is an interval between two constants by its epoch, of few days and years.
-var clampedInterval = newForm(`CASE WHEN pg_catalog.date_part('epoch'::pg_catalog.text, _x) OPERATOR(pg_catalog.<) _a THEN _l
+var clampedInterval = newForm(
+	`CASE WHEN pg_catalog.date_part('epoch'::pg_catalog.text, _x) OPERATOR(pg_catalog.<) _a THEN _l
 	WHEN pg_catalog.date_part('epoch'::pg_catalog.text, _x) OPERATOR(pg_catalog.>) _b THEN _h
 	WHEN pg_catalog.abs(pg_catalog.date_part('day'::pg_catalog.text, _x)) OPERATOR(pg_catalog.*) 1::pg_catalog.float8 OPERATOR(pg_catalog.>) _d
 	THEN (pg_catalog.date_part('epoch'::pg_catalog.text, _x) OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)

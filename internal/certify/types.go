@@ -29,14 +29,17 @@ func limits(t string) (lo, hi *big.Rat) { return integers[t].lo, integers[t].hi 
 // exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and
 // 1.00), floats (0 and -0), interval, text of a collation that is not deterministic.
 var exactTypes = map[string]bool{
-	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "bytea": true,
+	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true,
+	"uuid": true, "bytea": true,
 	"time": true,
 }
 
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
-	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"time without time zone": "time", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "text", "varchar": "text",
+	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8",
+	"boolean":                "bool",
+	"time without time zone": "time", "timestamp without time zone": "timestamp",
+	"timestamp with time zone": "timestamptz", "character varying": "text", "varchar": "text",
 }
 
 var (
@@ -70,7 +73,8 @@ func (c *checker) anyOf(col Column) value {
 		p, _ := strconv.ParseInt(m[1], 10, 64)
 		s, _ := strconv.ParseInt(m[2], 10, 64)
 		if v.typ, v.span = "numeric", spanOf("numeric"); s >= 0 && p >= s && p <= 1000 {
-			v.span = span{lo: new(big.Rat).Neg(power(10, p-s)), hi: power(10, p-s), nan: true, tiny: new(big.Rat).Inv(power(10, s))}
+			v.span = span{lo: new(big.Rat).Neg(power(10, p-s)), hi: power(10, p-s), nan: true, tiny: new(big.Rat).Inv(
+				power(10, s))}
 			v.exact = col.Deterministic
 		}
 		return v
@@ -224,7 +228,8 @@ var elements = map[string]func(s string) bool{
 	"float4": func(s string) bool {
 		r, ok := number(s)
 		m := power(10, 37)
-		return ok && (r.Sign() == 0 || exactly(r).largest().Cmp(m) < 0 && exactly(r).tiny.Cmp(new(big.Rat).Inv(m)) > 0) || endless(s)
+		return ok && (r.Sign() == 0 || exactly(r).largest().Cmp(m) < 0 && exactly(r).tiny.Cmp(new(big.Rat).Inv(m)) > 0) ||
+			endless(s)
 	},
 	"date": func(s string) bool {
 		_, ok := instant(s + " 00:00:00")

@@ -76,7 +76,8 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	lacks := func(why string) (value, error) {
 		return value{}, missing(f.Location, "window function "+fn, "%s", why)
 	}
-	if r == nil || s.group != nil || w.Name != "" || w.Refname != "" || f.AggDistinct || len(f.AggOrder) > 0 || f.FuncVariadic {
+	if r == nil || s.group != nil || w.Name != "" || w.Refname != "" || f.AggDistinct || len(f.AggOrder) > 0 ||
+		f.FuncVariadic {
 		return lacks("where it stands")
 	}
 	sort, err := s.sortKeys(w)
@@ -211,13 +212,15 @@ func (s *scope) aggregateOver(
 		return lacks("of " + x.typ)
 	}
 	v.id = &id{}
-	v.ofUnit = fn == "count" && len(w.PartitionClause) <= 1 && len(w.OrderClause) == 0 && w.FrameOptions&frameNonDefault == 0
+	v.ofUnit = fn == "count" && len(w.PartitionClause) <= 1 && len(w.OrderClause) == 0 &&
+		w.FrameOptions&frameNonDefault == 0
 	if fn != "sum" || !itself || len(w.PartitionClause) > 1 || !x.finite() {
 		return v, nil
 	}
 	switch {
 	case len(w.OrderClause) == 0 && w.FrameOptions&frameNonDefault == 0:
-		v.window, v.ofUnit, v.id = &window{fn: "total", over: r, weighed: s.weight(f.Args[0]), parts: s.parts(f.Args[0])}, true, s.same(&pg.Node{Node: &pg.Node_FuncCall{FuncCall: f}})
+		v.window, v.ofUnit, v.id = &window{fn: "total", over: r, weighed: s.weight(f.Args[0]), parts: s.parts(f.Args[0])},
+			true, s.same(&pg.Node{Node: &pg.Node_FuncCall{FuncCall: f}})
 	case w.FrameOptions&^frameBetween == frameUnlimitedTo:
 		v.window = &window{fn: "running", over: r, weighed: s.weight(f.Args[0])}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Decode converts a client's text to UTF-8. What is no text of the encoding, or has no character in Unicode, is 22021 or
-// 22P05 as PostgreSQL words them.
+// Decode converts a client's text to UTF-8. What is no text of the encoding, or has no character in Unicode, is 22021
+// or 22P05 as PostgreSQL words them.
 func (e *Encoding) Decode(text []byte) ([]byte, error) {
 	if e == nil || ascii(text) {
 		return text, nil
@@ -63,14 +63,15 @@ func (e *Encoding) unreadable(rest []byte, read int) error {
 	if read == 0 {
 		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "`+e.name+`": `+hex(rest[:1]))
 	}
-	return pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence "+hex(rest[:read])+` in encoding "`+e.name+`" has no equivalent in encoding "UTF8"`)
+	return pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence "+hex(rest[:read])+` in encoding "`+
+		e.name+`" has no equivalent in encoding "UTF8"`)
 }
 
 // Encode converts UTF-8 to the client's encoding. A character that it does not have is 22P05, as in PostgreSQL.
 func (e *Encoding) Encode(text []byte) ([]byte, error) { return e.encode(text, nil) }
 
-// Lossy converts as Encode does, with a question mark for a character that the encoding does not have: for messages that
-// must reach the client.
+// Lossy converts as Encode does, with a question mark for a character that the encoding does not have: for messages
+// that must reach the client.
 func (e *Encoding) Lossy(text string) string {
 	out, err := e.encode([]byte(text), []byte{'?'})
 	if err != nil {
@@ -111,7 +112,8 @@ func (e *Encoding) encode(text, instead []byte) ([]byte, error) {
 		case instead != nil:
 			out = append(out, instead...)
 		default:
-			return nil, pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence "+hex(b)+` in encoding "UTF8" has no equivalent in encoding "`+e.name+`"`)
+			return nil, pgerr.New(pgerr.UntranslatableCharacter, "character with byte sequence "+hex(b)+
+				` in encoding "UTF8" has no equivalent in encoding "`+e.name+`"`)
 		}
 	}
 	return out, nil

@@ -17,13 +17,16 @@ import (
 )
 
 var (
-	singleByte = strings.Fields(`LATIN1 LATIN2 LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 ISO_8859_5 ISO_8859_6 ISO_8859_7
+	singleByte = strings.Fields(
+		`LATIN1 LATIN2 LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 ISO_8859_5 ISO_8859_6 ISO_8859_7
 		ISO_8859_8 KOI8R KOI8U WIN866 WIN874 WIN1250 WIN1251 WIN1252 WIN1253 WIN1254 WIN1255 WIN1256 WIN1257 WIN1258`)
 	multiByte = strings.Fields("SJIS EUC_JP EUC_KR UHC GBK GB18030")
 )
 
 // postgres converts texts as convert_from and convert_to do; nil: not convertible.
-func postgres(t *testing.T) (from func(name string, texts [][]byte) []*string, to func(name string, texts []string) [][]byte) {
+func postgres(t *testing.T) (from func(name string, texts [][]byte) []*string,
+	to func(name string, texts []string) [][]byte,
+) {
 	t.Helper()
 	server, db := pgservertest.Database(t,
 		`CREATE FUNCTION pg_from(b bytea, e text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN convert_from(b, e); EXCEPTION WHEN OTHERS THEN RETURN NULL; END $$`,
@@ -35,7 +38,8 @@ func postgres(t *testing.T) (from func(name string, texts [][]byte) []*string, t
 	}
 	t.Cleanup(func() { _ = conn.Close(ctx) })
 	from = func(name string, texts [][]byte) []*string {
-		rows, err := conn.Query(ctx, "SELECT pg_from(b, $1) FROM unnest($2::bytea[]) WITH ORDINALITY x (b, i) ORDER BY i", name, texts)
+		rows, err := conn.Query(ctx, "SELECT pg_from(b, $1) FROM unnest($2::bytea[]) WITH ORDINALITY x (b, i) ORDER BY i",
+			name, texts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +50,8 @@ func postgres(t *testing.T) (from func(name string, texts [][]byte) []*string, t
 		return out
 	}
 	to = func(name string, texts []string) [][]byte {
-		rows, err := conn.Query(ctx, "SELECT pg_to(c, $1) FROM unnest($2::text[]) WITH ORDINALITY x (c, i) ORDER BY i", name, texts)
+		rows, err := conn.Query(ctx, "SELECT pg_to(c, $1) FROM unnest($2::text[]) WITH ORDINALITY x (c, i) ORDER BY i", name,
+			texts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +161,14 @@ func TestErrors(t *testing.T) {
 		decode     bool
 		code, want string
 	}{
-		{"WIN1252", "a\x81", true, "22P05", `character with byte sequence 0x81 in encoding "WIN1252" has no equivalent in encoding "UTF8"`},
-		{"LATIN1", "a€", false, "22P05", `character with byte sequence 0xe2 0x82 0xac in encoding "UTF8" has no equivalent in encoding "LATIN1"`},
+		{
+			"WIN1252", "a\x81", true, "22P05",
+			`character with byte sequence 0x81 in encoding "WIN1252" has no equivalent in encoding "UTF8"`,
+		},
+		{
+			"LATIN1", "a€", false, "22P05",
+			`character with byte sequence 0xe2 0x82 0xac in encoding "UTF8" has no equivalent in encoding "LATIN1"`,
+		},
 		{"SJIS", "a\x81", true, "22P05", ""},
 	} {
 		f := clientencoding.For(c.name).Encode
@@ -178,9 +189,11 @@ func TestErrors(t *testing.T) {
 // TestNames holds PostgreSQL's own table of names against ours.
 func TestNames(t *testing.T) {
 	for given, want := range map[string]string{
-		"UTF8": "UTF8", "utf-8": "UTF8", "'UTF8'": "UTF8", "unicode": "UTF8", "sql_ascii": "SQL_ASCII", "latin1": "LATIN1", "ISO-8859-1": "LATIN1", "iso_8859_15": "LATIN9",
-		"WIN1252": "WIN1252", "Windows-1252": "WIN1252", "win": "WIN1251", "koi8": "KOI8R", "Shift_JIS": "SJIS", "ISO_8859_5": "ISO_8859_5",
-		"BIG5": "", "MULE_INTERNAL": "", "nosuch": "", "": "",
+		"UTF8": "UTF8", "utf-8": "UTF8", "'UTF8'": "UTF8", "unicode": "UTF8", "sql_ascii": "SQL_ASCII", "latin1": "LATIN1",
+		"ISO-8859-1": "LATIN1", "iso_8859_15": "LATIN9",
+		"WIN1252": "WIN1252", "Windows-1252": "WIN1252", "win": "WIN1251", "koi8": "KOI8R", "Shift_JIS": "SJIS",
+		"ISO_8859_5": "ISO_8859_5",
+		"BIG5":       "", "MULE_INTERNAL": "", "nosuch": "", "": "",
 	} {
 		if got, ok := clientencoding.Name(given); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, want %q", given, got, want)
@@ -195,7 +208,8 @@ func TestNames(t *testing.T) {
 	defer conn.Close(ctx)
 	for _, name := range slices.Concat(singleByte, multiByte) {
 		var said string
-		if err := conn.QueryRow(ctx, "SELECT set_config('client_encoding', $1, true)", name).Scan(&said); err != nil || said != name {
+		if err := conn.QueryRow(ctx, "SELECT set_config('client_encoding', $1, true)", name).Scan(&said); err != nil ||
+			said != name {
 			t.Errorf("%s: PostgreSQL says %q, %v", name, said, err)
 		}
 	}

@@ -46,18 +46,27 @@ var encodings = index(
 	&Encoding{name: "WIN1257", tables: charmap.Windows1257},
 	&Encoding{name: "WIN1258", tables: charmap.Windows1258},
 	&Encoding{name: "SJIS", tables: japanese.ShiftJIS},
-	&Encoding{name: "EUC_JP", tables: japanese.EUCJP, refused: func(r rune, b []byte) bool { return r == '¦' || b[0] >= 0xf5 }},
-	&Encoding{name: "EUC_KR", tables: korean.EUCKR, refused: func(_ rune, b []byte) bool { return b[0] < 0xa1 || b[1] < 0xa1 }},
+	&Encoding{name: "EUC_JP", tables: japanese.EUCJP, refused: func(r rune, b []byte) bool {
+		return r == '¦' ||
+			b[0] >= 0xf5
+	}},
+	&Encoding{name: "EUC_KR", tables: korean.EUCKR, refused: func(_ rune, b []byte) bool {
+		return b[0] < 0xa1 ||
+			b[1] < 0xa1
+	}},
 	&Encoding{name: "UHC", tables: korean.EUCKR},
 	&Encoding{name: "GBK", tables: simplifiedchinese.GBK},
-	&Encoding{name: "GB18030", tables: simplifiedchinese.GB18030, refused: func(r rune, _ []byte) bool { return r >= 0xe000 && r <= 0xf8ff }},
+	&Encoding{name: "GB18030", tables: simplifiedchinese.GB18030, refused: func(r rune, _ []byte) bool {
+		return r >= 0xe000 && r <= 0xf8ff
+	}},
 )
 
 // aliases are PostgreSQL's other names (pg_encname_tbl), as clean gives them.
 var aliases = map[string]string{
 	"unicode": UTF8, "abc": "WIN1258", "alt": "WIN866", "iso88591": "LATIN1", "iso88592": "LATIN2", "iso88593": "LATIN3",
 	"iso88594": "LATIN4", "iso88599": "LATIN5", "iso885910": "LATIN6", "iso885913": "LATIN7", "iso885914": "LATIN8",
-	"iso885915": "LATIN9", "iso885916": "LATIN10", "koi8": "KOI8R", "mskanji": "SJIS", "shiftjis": "SJIS", "tcvn": "WIN1258",
+	"iso885915": "LATIN9", "iso885916": "LATIN10", "koi8": "KOI8R", "mskanji": "SJIS", "shiftjis": "SJIS",
+	"tcvn":     "WIN1258",
 	"tcvn5712": "WIN1258", "vscii": "WIN1258", "win": "WIN1251", "win932": "SJIS", "win936": "GBK", "win949": "UHC",
 	"windows1250": "WIN1250", "windows1251": "WIN1251", "windows1252": "WIN1252", "windows1253": "WIN1253",
 	"windows1254": "WIN1254", "windows1255": "WIN1255", "windows1256": "WIN1256", "windows1257": "WIN1257",

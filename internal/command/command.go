@@ -51,7 +51,8 @@ type (
 	RollbackTo struct{ Name string }
 )
 
-// SetTransaction changes the current transaction, or with Session the defaults of later ones (SET SESSION CHARACTERISTICS).
+// SetTransaction changes the current transaction, or with Session the defaults of later ones (SET SESSION
+// CHARACTERISTICS).
 type SetTransaction struct {
 	Modes   Modes
 	Session bool
@@ -95,8 +96,8 @@ type Type struct {
 	At    int // place in the statement, in characters from 1
 }
 
-// Execute is EXECUTE with constants in text form; a nil argument is NULL. Where they have to be computed, Query is a SELECT
-// of them all, with every character at its place in the statement's own text.
+// Execute is EXECUTE with constants in text form; a nil argument is NULL. Where they have to be computed, Query is a
+// SELECT of them all, with every character at its place in the statement's own text.
 type Execute struct {
 	Name  string
 	Args  []*string

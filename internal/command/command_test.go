@@ -24,12 +24,17 @@ func TestCommands(t *testing.T) {
 	for sql, want := range map[string]Command{
 		"BEGIN":                            Begin{},
 		"begin work read only, deferrable": Begin{Modes: Modes{ReadOnly: flag(true), Deferrable: flag(true)}},
-		"COPY (SELECT ')' || (1) /* ) */) TO STDOUT": Copy{SQL: "SELECT ')' || (1) /* ) */", Offset: 6, CopyOptions: CopyOptions{Delimiter: '\t', Quote: '"', Escape: '"', Null: `\N`}},
+		"COPY (SELECT ')' || (1) /* ) */) TO STDOUT": Copy{
+			SQL: "SELECT ')' || (1) /* ) */", Offset: 6,
+			CopyOptions: CopyOptions{Delimiter: '\t', Quote: '"', Escape: '"', Null: `\N`},
+		},
 		"COPY ( VALUES (1)) TO STDOUT CSV HEADER NULL 'x'": Copy{
 			SQL: "VALUES (1)", Offset: 7,
 			CopyOptions: CopyOptions{Format: CopyCSV, Delimiter: ',', Quote: '"', Escape: '"', Null: "x", Header: true},
 		},
-		"START TRANSACTION ISOLATION LEVEL SERIALIZABLE READ WRITE": Begin{Start: true, Modes: Modes{Isolation: "serializable", ReadOnly: flag(false)}},
+		"START TRANSACTION ISOLATION LEVEL SERIALIZABLE READ WRITE": Begin{
+			Start: true, Modes: Modes{Isolation: "serializable", ReadOnly: flag(false)},
+		},
 		"COMMIT":                      Commit{},
 		"END AND CHAIN":               Commit{Chain: true},
 		"ROLLBACK AND NO CHAIN":       Rollback{},
@@ -38,7 +43,9 @@ func TestCommands(t *testing.T) {
 		"RELEASE a":                   Release{Name: "a"},
 		`ROLLBACK TO SAVEPOINT "A b"`: RollbackTo{Name: "A b"},
 		"SET TRANSACTION READ ONLY":   SetTransaction{Modes: Modes{ReadOnly: flag(true)}},
-		"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ": SetTransaction{Modes: Modes{Isolation: "repeatable read"}, Session: true},
+		"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ": SetTransaction{
+			Modes: Modes{Isolation: "repeatable read"}, Session: true,
+		},
 		"SET DateStyle TO ISO, DMY":                      Set{Name: "datestyle", Value: "iso, dmy"},
 		"SET DateStyle TO 'ISO, DMY'":                    Set{Name: "datestyle", Value: "ISO, DMY"},
 		"SET LOCAL statement_timeout = 5":                Set{Name: "statement_timeout", Value: "5", Local: true},
@@ -70,7 +77,8 @@ func TestCommands(t *testing.T) {
 		"PREPARE p AS SELECT 1": Prepare{Name: "p", SQL: "SELECT 1", Offset: 13},
 		"PREPARE p (int, pg_catalog.text, float[]) AS\n  SELECT 1 AS a": Prepare{
 			Name:  "p",
-			Types: []Type{{Name: "int4", At: 12}, {Name: "text", At: 17}, {Name: "float8", Array: true, At: 34}}, SQL: "SELECT 1 AS a", Offset: 47,
+			Types: []Type{{Name: "int4", At: 12}, {Name: "text", At: 17}, {Name: "float8", Array: true, At: 34}},
+			SQL:   "SELECT 1 AS a", Offset: 47,
 		},
 		`PREPARE "as" AS SELECT 1`:         Prepare{Name: "as", SQL: "SELECT 1", Offset: 16},
 		"/* é AS */ PREPARE p AS SELECT 1": Prepare{Name: "p", SQL: "SELECT 1", Offset: 24},
@@ -88,7 +96,10 @@ func TestCommands(t *testing.T) {
 			Name: "c", Binary: true, Scroll: ScrollYes, Hold: true,
 			SQL: "SELECT substring(a FOR 2)", Offset: 57,
 		},
-		"DECLARE c NO SCROLL CURSOR WITHOUT HOLD FOR VALUES (1)": Declare{Name: "c", Scroll: ScrollNo, SQL: "VALUES (1)", Offset: 44},
+		"DECLARE c NO SCROLL CURSOR WITHOUT HOLD FOR VALUES (1)": Declare{
+			Name: "c", Scroll: ScrollNo, SQL: "VALUES (1)",
+			Offset: 44,
+		},
 		"FETCH c":                       Fetch{Name: "c", Count: 1},
 		"FETCH NEXT FROM c":             Fetch{Name: "c", Count: 1},
 		"FETCH PRIOR IN c":              Fetch{Name: "c", Direction: Backward, Count: 1},
@@ -113,7 +124,9 @@ func TestCommands(t *testing.T) {
 			{Function: "current_setting", Column: "cur", Args: []Arg{{Value: text("jit")}}},
 			{Function: "set_config", Column: "new", Args: []Arg{{Value: text("jit")}, {Parameter: 1}, {Value: text("false")}}},
 		}},
-		"SELECT pg_advisory_unlock_all()": Functions{Calls: []Call{{Function: "pg_advisory_unlock_all", Column: "pg_advisory_unlock_all"}}},
+		"SELECT pg_advisory_unlock_all()": Functions{Calls: []Call{
+			{Function: "pg_advisory_unlock_all", Column: "pg_advisory_unlock_all"},
+		}},
 	} {
 		got, ok := of(t, sql)
 		if !ok || !reflect.DeepEqual(got, want) {
@@ -125,12 +138,17 @@ func TestCommands(t *testing.T) {
 // TestQueries are the engine's, however much they look like commands.
 func TestQueries(t *testing.T) {
 	for _, sql := range []string{
-		"SELECT 1", "VALUES (1)", "TABLE t", "WITH a AS (SELECT 1) SELECT * FROM a", "EXPLAIN SELECT 1", "EXPLAIN (FORMAT JSON) SELECT 1",
-		"SELECT set_config('a', 'b', false) FROM t", "SELECT set_config('a', b, false)", "SELECT set_config('a', 'b', false), 1",
-		"SELECT set_config('a', 'b')", "SELECT other.set_config('a', 'b', false)", "SELECT set_config('a', 'b', false) WHERE true",
+		"SELECT 1", "VALUES (1)", "TABLE t", "WITH a AS (SELECT 1) SELECT * FROM a", "EXPLAIN SELECT 1",
+		"EXPLAIN (FORMAT JSON) SELECT 1",
+		"SELECT set_config('a', 'b', false) FROM t", "SELECT set_config('a', b, false)",
+		"SELECT set_config('a', 'b', false), 1",
+		"SELECT set_config('a', 'b')", "SELECT other.set_config('a', 'b', false)",
+		"SELECT set_config('a', 'b', false) WHERE true",
 		"SELECT current_setting('a')::int", "SELECT set_config(VARIADIC ARRAY['a'])", "SELECT pg_advisory_lock(1)", "SELECT",
-		"SELECT current_setting((SELECT name FROM patients))", "SELECT set_config('a', 'b', false) UNION SELECT 'x'", "SELECT set_config('a','b',false) INTO x",
-		"SELECT DISTINCT set_config('a','b',false)", "WITH x AS (SELECT 1) SELECT set_config('a','b',false)", "SELECT set_config('a','b',false) LIMIT 1",
+		"SELECT current_setting((SELECT name FROM patients))", "SELECT set_config('a', 'b', false) UNION SELECT 'x'",
+		"SELECT set_config('a','b',false) INTO x",
+		"SELECT DISTINCT set_config('a','b',false)", "WITH x AS (SELECT 1) SELECT set_config('a','b',false)",
+		"SELECT set_config('a','b',false) LIMIT 1",
 	} {
 		if got, ok := of(t, sql); ok {
 			t.Errorf("%s is %#v, want the engine's", sql, got)

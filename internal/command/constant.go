@@ -39,7 +39,8 @@ func literal(c *pg_query.A_Const) (*string, bool) {
 
 // negative reads -(literal); the grammar folds the sign into plain numbers only.
 func negative(e *pg_query.A_Expr) (*string, bool) {
-	if e.Kind != pg_query.A_Expr_Kind_AEXPR_OP || e.Lexpr != nil || len(e.Name) != 1 || e.Name[0].GetString_().GetSval() != "-" {
+	if e.Kind != pg_query.A_Expr_Kind_AEXPR_OP || e.Lexpr != nil || len(e.Name) != 1 ||
+		e.Name[0].GetString_().GetSval() != "-" {
 		return nil, false
 	}
 	text, ok := constant(e.Rexpr)

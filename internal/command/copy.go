@@ -46,7 +46,8 @@ func copyTo(c *pg_query.CopyStmt, sql string) Command {
 	case c.IsFrom:
 		return denied("COPY", readOnlyHint)
 	case c.IsProgram || c.Filename != "":
-		return denied("COPY", "COPY (SELECT …) TO STDOUT sends the rows to the client, and psql's \\copy writes them into a file.")
+		return denied(
+			"COPY", "COPY (SELECT …) TO STDOUT sends the rows to the client, and psql's \\copy writes them into a file.")
 	case c.Query == nil:
 		return denied("COPY", "Copy what is answered: COPY (SELECT … aggregates …) TO STDOUT.")
 	}

@@ -21,7 +21,10 @@ func declare(d *pg_query.DeclareCursorStmt, sql string) Command {
 	if !ok {
 		return Refused{pgerr.New(pgerr.SyntaxError, "DECLARE CURSOR without its query")}
 	}
-	c := Declare{Name: d.Portalname, Binary: d.Options&optBinary != 0, Hold: d.Options&optHold != 0, SQL: inner, Offset: offset}
+	c := Declare{
+		Name: d.Portalname, Binary: d.Options&optBinary != 0, Hold: d.Options&optHold != 0, SQL: inner,
+		Offset: offset,
+	}
 	switch {
 	case d.Options&optScroll != 0 && d.Options&optNoScroll != 0:
 		return Refused{pgerr.New(pgerr.SyntaxError, "cannot specify both SCROLL and NO SCROLL")}

@@ -38,14 +38,18 @@ func functions(s *pg_query.SelectStmt) (Command, bool) {
 
 // targetsOnly reports that a SELECT has no clause but its target list.
 func targetsOnly(s *pg_query.SelectStmt) bool {
-	return s.Op == pg_query.SetOperation_SETOP_NONE && s.IntoClause == nil && s.WhereClause == nil && s.HavingClause == nil &&
-		s.WithClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0 && len(s.FromClause) == 0 &&
-		len(s.GroupClause) == 0 && len(s.WindowClause) == 0 && len(s.ValuesLists) == 0 && len(s.SortClause) == 0 && len(s.LockingClause) == 0
+	return s.Op == pg_query.SetOperation_SETOP_NONE && s.IntoClause == nil && s.WhereClause == nil &&
+		s.HavingClause == nil &&
+		s.WithClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0 &&
+		len(s.FromClause) == 0 &&
+		len(s.GroupClause) == 0 && len(s.WindowClause) == 0 && len(s.ValuesLists) == 0 && len(s.SortClause) == 0 &&
+		len(s.LockingClause) == 0
 }
 
 func sessionCall(f *pg_query.FuncCall) (Call, bool) {
 	names := f.GetFuncname()
-	if f == nil || len(names) == 0 || len(names) > 2 || f.AggStar || f.AggDistinct || f.FuncVariadic || f.AggFilter != nil || f.Over != nil || len(f.AggOrder) > 0 {
+	if f == nil || len(names) == 0 || len(names) > 2 || f.AggStar || f.AggDistinct || f.FuncVariadic ||
+		f.AggFilter != nil || f.Over != nil || len(f.AggOrder) > 0 {
 		return Call{}, false
 	}
 	if len(names) == 2 && names[0].GetString_().GetSval() != "pg_catalog" {

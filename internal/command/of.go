@@ -6,8 +6,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// Of turns the parse tree of one statement into a Command. sql is the statement's own text. It reports false for what is
-// the engine's: SELECT, VALUES, TABLE, WITH … SELECT and EXPLAIN.
+// Of turns the parse tree of one statement into a Command. sql is the statement's own text. It reports false for what
+// is the engine's: SELECT, VALUES, TABLE, WITH … SELECT and EXPLAIN.
 func Of(node *pg_query.Node, sql string) (Command, bool) {
 	switch n := node.GetNode().(type) {
 	case *pg_query.Node_SelectStmt:

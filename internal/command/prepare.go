@@ -43,7 +43,8 @@ func execute(e *pg_query.ExecuteStmt, sql string) Command {
 
 // computed is EXECUTE whose arguments are expressions: of constants and functions, as PostgreSQL allows.
 func computed(name, sql string) Command {
-	refused := Refused{pgerr.New(pgerr.FeatureNotSupported, "EXECUTE takes constants and what can be computed from constants",
+	refused := Refused{pgerr.New(pgerr.FeatureNotSupported,
+		"EXECUTE takes constants and what can be computed from constants",
 		pgerr.Hint("Write the values themselves, or bind parameters to the prepared statement through the driver."))}
 	scan, err := pg_query.Scan(sql)
 	if err != nil {

@@ -53,7 +53,8 @@ func explain(e *pg_query.ExplainStmt) (Command, bool) {
 const readOnlyHint = "Send this statement to the database itself: dpproxy answers questions and changes nothing."
 
 func denied(what, hint string) Refused {
-	return Refused{refusal.New(refusal.ReadOnly, "permission denied: "+what+" is not allowed through dpproxy", pgerr.Hint("%s", hint))}
+	return Refused{refusal.New(refusal.ReadOnly, "permission denied: "+what+" is not allowed through dpproxy",
+		pgerr.Hint("%s", hint))}
 }
 
 func unsupported(what string) Refused {

@@ -57,8 +57,8 @@ func setMulti(v *pg_query.VariableSetStmt) Command {
 		pgerr.Hint("Every statement reads its own snapshot."))}
 }
 
-// joinValues builds a setting's value as PostgreSQL's flatten_set_variable_args does. Only search_path and its like take
-// several names, each of which is quoted where it must be; DateStyle takes several words.
+// joinValues builds a setting's value as PostgreSQL's flatten_set_variable_args does. Only search_path and its like
+// take several names, each of which is quoted where it must be; DateStyle takes several words.
 func joinValues(name string, args []*pg_query.Node) (string, *pgconn.PgError) {
 	quoted := name == "search_path" || name == "temp_tablespaces" || strings.HasSuffix(name, "_preload_libraries")
 	if len(args) > 1 && !quoted && name != "datestyle" {

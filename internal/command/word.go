@@ -2,8 +2,8 @@ package command
 
 import pg_query "github.com/pganalyze/pg_query_go/v6"
 
-// Word names a statement for those who may not read it: its command as PostgreSQL's documentation calls it, or nothing. VALUES, TABLE and WITH
-// are SELECT. Nothing that the client has written is in it.
+// Word names a statement for those who may not read it: its command as PostgreSQL's documentation calls it, or nothing.
+// VALUES, TABLE and WITH are SELECT. Nothing that the client has written is in it.
 func Word(node *pg_query.Node) string {
 	switch n := node.GetNode().(type) {
 	case *pg_query.Node_SelectStmt:
@@ -66,7 +66,8 @@ func transactionWord(kind pg_query.TransactionStmtKind) string {
 		return "COMMIT"
 	case pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK:
 		return "ROLLBACK"
-	case pg_query.TransactionStmtKind_TRANS_STMT_SAVEPOINT, pg_query.TransactionStmtKind_TRANS_STMT_RELEASE, pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
+	case pg_query.TransactionStmtKind_TRANS_STMT_SAVEPOINT, pg_query.TransactionStmtKind_TRANS_STMT_RELEASE,
+		pg_query.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
 		return "SAVEPOINT"
 	}
 	return ""

@@ -6,12 +6,13 @@ import (
 )
 
 const (
-	// apart is by how many standard deviations of its noise a difference between a number and the sum of its parts is explained: one
-	// Laplace noise is more than that to one side in 4 of 10,000 draws, several together less often. What is more is there without noise: rows
-	// that are in no part.
+	// apart is by how many standard deviations of its noise a difference between a number and the sum of its parts is
+	// explained: one Laplace noise is more than that to one side in 4 of 10,000 draws, several together less often. What
+	// is more is there without noise: rows that are in no part.
 	apart = 5
-	// nearEnd is within how many standard deviations of an end of its range the bounded noise of a number may have a mean, and endBias
-	// bounds that mean, in standard deviations: that of |d| is √½ for Laplace noise and √(2/π) for Gaussian noise.
+	// nearEnd is within how many standard deviations of an end of its range the bounded noise of a number may have a mean,
+	// and endBias bounds that mean, in standard deviations: that of |d| is √½ for Laplace noise and √(2/π) for Gaussian
+	// noise.
 	nearEnd, endBias = 3, 0.8
 	// leastVariance stands for that of noise that is always 0.
 	leastVariance = 1e-12
@@ -40,9 +41,9 @@ type Sum struct {
 	Dropped    bool // they do not add up
 }
 
-// Settle finds whole numbers within their ranges, near to what was released, that add up: every number is each of its Sums, unless it is more
-// or less than noise explains and may be. The parts of such a sum are numbers of their own then.
-// It depends on nothing but its arguments.
+// Settle finds whole numbers within their ranges, near to what was released, that add up: every number is each of its
+// Sums, unless it is more or less than noise explains and may be. The parts of such a sum are numbers of their own
+// then. It depends on nothing but its arguments.
 func Settle(roots []*Number) {
 	alone := slices.Clone(roots)
 	for _, n := range roots {
@@ -56,8 +57,9 @@ func Settle(roots []*Number) {
 // whole is a number's estimate as one of its range.
 func (n *Number) whole() int64 { return int64(math.Round(n.moved(0))) }
 
-// gather finds the weighted least-squares estimate of a number from itself and all that is below it: the mean of its own value and of the
-// sums of its parts' estimates, weighted by the inverse of their variances. It returns the parts of dropped sums.
+// gather finds the weighted least-squares estimate of a number from itself and all that is below it: the mean of its
+// own value and of the sums of its parts' estimates, weighted by the inverse of their variances. It returns the parts
+// of dropped sums.
 func (n *Number) gather() (loose []*Number) {
 	n.estimate, n.variance, n.bias = n.Value, math.Max(n.Deviation*n.Deviation, leastVariance), 0
 	if math.Min(n.Value-float64(n.Lo), float64(n.Hi)-n.Value) < nearEnd*n.Deviation {

@@ -54,7 +54,8 @@ func grow(r *rand.Rand, levels int, scale float64) (n *Number, truth float64) {
 	return free(math.Round(truth+deviation*r.NormFloat64()), deviation, parts...), truth
 }
 
-// leastSquares solves the weighted least squares for the leaves of a tree as a dense system: each number is the sum of its leaves.
+// leastSquares solves the weighted least squares for the leaves of a tree as a dense system: each number is the sum of
+// its leaves.
 func leastSquares(t *testing.T, root *Number) []float64 {
 	t.Helper()
 	leaves, all := root.leaves(), root.all()
@@ -76,8 +77,8 @@ func leastSquares(t *testing.T, root *Number) []float64 {
 	return x.RawVector().Data
 }
 
-// TestSettleIsLeastSquares: where no range is in the way, the leaves are within the rounding of the weighted least-squares solution, and so
-// is the root.
+// TestSettleIsLeastSquares: where no range is in the way, the leaves are within the rounding of the weighted
+// least-squares solution, and so is the root.
 func TestSettleIsLeastSquares(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -114,7 +115,8 @@ func consistent(n *Number) string {
 	return ""
 }
 
-// TestSettledNumbersAddUp: whatever was released, numbers end up within their ranges, and what is still said to be parts adds up.
+// TestSettledNumbersAddUp: whatever was released, numbers end up within their ranges, and what is still said to be
+// parts adds up.
 func TestSettledNumbersAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {
@@ -149,16 +151,23 @@ func TestSettledNumbersAddUp(t *testing.T) {
 // TestSettleKeepsWhatAddsUp: numbers that add up stay what they are.
 func TestSettleKeepsWhatAddsUp(t *testing.T) {
 	for _, deviation := range []float64{0, 1e-30, 1, 1e9} {
-		parts := []*Number{{Value: 3, Deviation: deviation, Hi: 9}, {Value: 0, Deviation: 2 * deviation, Hi: 9}, {Value: 1 << 51, Deviation: deviation, Hi: 1 << 60}}
+		parts := []*Number{
+			{Value: 3, Deviation: deviation, Hi: 9},
+			{Value: 0, Deviation: 2 * deviation, Hi: 9},
+			{Value: 1 << 51, Deviation: deviation, Hi: 1 << 60},
+		}
 		root := &Number{Value: 1<<51 + 3, Deviation: deviation, Hi: 1 << 60, Sums: []Sum{{Parts: parts}}}
 		Settle([]*Number{root})
-		if root.Settled != 1<<51+3 || parts[0].Settled != 3 || parts[1].Settled != 0 || parts[2].Settled != 1<<51 || !root.Joined {
-			t.Errorf("deviation %g: %d = %d + %d + %d", deviation, root.Settled, parts[0].Settled, parts[1].Settled, parts[2].Settled)
+		if root.Settled != 1<<51+3 || parts[0].Settled != 3 || parts[1].Settled != 0 || parts[2].Settled != 1<<51 ||
+			!root.Joined {
+			t.Errorf("deviation %g: %d = %d + %d + %d", deviation, root.Settled, parts[0].Settled, parts[1].Settled,
+				parts[2].Settled)
 		}
 	}
 }
 
-// TestSettleLeavesWhatNoiseDoesNotExplain: rows that are in no part are not shared over the parts, where there can be any.
+// TestSettleLeavesWhatNoiseDoesNotExplain: rows that are in no part are not shared over the parts, where there can be
+// any.
 func TestSettleLeavesWhatNoiseDoesNotExplain(t *testing.T) {
 	explained := apart * 2 * math.Sqrt(3)
 	for _, c := range []struct {
@@ -177,13 +186,15 @@ func TestSettleLeavesWhatNoiseDoesNotExplain(t *testing.T) {
 		root := free(3000+c.by, 2, free(1000, 2), free(2000, 2))
 		root.Sums[0].More, root.Sums[0].Less = c.more, c.less
 		Settle([]*Number{root})
-		if root.Sums[0].Dropped != c.dropped || root.Joined == c.dropped || c.dropped && root.Settled != 3000+int64(c.by) || consistent(root) != "" {
+		if root.Sums[0].Dropped != c.dropped || root.Joined == c.dropped || c.dropped && root.Settled != 3000+int64(c.by) ||
+			consistent(root) != "" {
 			t.Errorf("%+v: %+v", c, root)
 		}
 	}
 }
 
-// TestManySmallPartsSayLittleOfTheirSum: noise that is bounded below by 0 has a mean, so many empty groups are far above their total.
+// TestManySmallPartsSayLittleOfTheirSum: noise that is bounded below by 0 has a mean, so many empty groups are far
+// above their total.
 func TestManySmallPartsSayLittleOfTheirSum(t *testing.T) {
 	var parts []*Number
 	for i := range 500 {
@@ -196,7 +207,8 @@ func TestManySmallPartsSayLittleOfTheirSum(t *testing.T) {
 	}
 }
 
-// TestShareIsNearest: of all whole numbers within the ranges that have the total, those chosen are the nearest but for rounding.
+// TestShareIsNearest: of all whole numbers within the ranges that have the total, those chosen are the nearest but for
+// rounding.
 func TestShareIsNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
@@ -240,7 +252,10 @@ func TestShareOfDistantParts(t *testing.T) {
 		parts := make([]*Number, 1+r.IntN(6))
 		var top int64
 		for i := range parts {
-			parts[i] = &Number{Hi: 1 + r.Int64N(1000), estimate: 1e6 * (r.Float64() - .5), variance: math.Pow(10, 12*r.Float64()-6)}
+			parts[i] = &Number{
+				Hi: 1 + r.Int64N(1000), estimate: 1e6 * (r.Float64() - .5),
+				variance: math.Pow(10, 12*r.Float64()-6),
+			}
 			top += parts[i].Hi
 		}
 		total := r.Int64N(top + 1)
@@ -252,7 +267,8 @@ func TestShareOfDistantParts(t *testing.T) {
 	}
 }
 
-// TestErrorsFall: of noise without bounds, the squared errors of the total and of the groups are those of theory: k/(k+1) of what they were.
+// TestErrorsFall: of noise without bounds, the squared errors of the total and of the groups are those of theory:
+// k/(k+1) of what they were.
 func TestErrorsFall(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	const k, rounds, deviation = 4, 20000, 50.
@@ -274,7 +290,8 @@ func TestErrorsFall(t *testing.T) {
 	}
 }
 
-// TestUnseenParts: what nobody sees takes nothing from a total where noise explains that the others are all of it, and its share where not.
+// TestUnseenParts: what nobody sees takes nothing from a total where noise explains that the others are all of it, and
+// its share where not.
 func TestUnseenParts(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// share settles parts at whole numbers within their ranges that add up to total, near to the point of the ranges that is nearest to their
-// estimates, each in units of its standard deviation. false: the ranges do not allow that total.
+// share settles parts at whole numbers within their ranges that add up to total, near to the point of the ranges that
+// is nearest to their estimates, each in units of its standard deviation. false: the ranges do not allow that total.
 func share(parts []*Number, total int64) bool {
 	var lo, hi float64
 	for _, p := range parts {
@@ -52,8 +52,8 @@ func (n *Number) moved(by float64) float64 {
 	return math.Max(float64(n.Lo), math.Min(float64(n.Hi), n.estimate+by*n.variance))
 }
 
-// multiplier finds by how much parts have to be moved for the total. Their sum grows with it in straight lines, so this is Newton's method,
-// which halves what is left where it would leave that. It ends where rounding decides the rest.
+// multiplier finds by how much parts have to be moved for the total. Their sum grows with it in straight lines, so this
+// is Newton's method, which halves what is left where it would leave that. It ends where rounding decides the rest.
 func multiplier(parts []*Number, total float64) float64 {
 	by, lo, hi := 0., math.Inf(-1), math.Inf(1)
 	for range 200 {
@@ -82,7 +82,8 @@ func multiplier(parts []*Number, total float64) float64 {
 	return by
 }
 
-// side is how the sum of parts changes to one side of a multiplier: with which slope, and where the next part begins to move.
+// side is how the sum of parts changes to one side of a multiplier: with which slope, and where the next part begins to
+// move.
 type side struct{ slope, corner float64 }
 
 func slopes(parts []*Number, by float64) (sum float64, up, down side) {

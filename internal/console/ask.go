@@ -130,7 +130,8 @@ type shown struct {
 	Number, Soft bool
 }
 
-// shown lays an answer out: the two ends of an interval are one column, and figures have the digits that mean something.
+// shown lays an answer out: the two ends of an interval are one column, and figures have the digits that mean
+// something.
 func (a *answer) shown() (heads []shown, rows [][]shown) {
 	ends := a.intervals()
 	rows = make([][]shown, min(shownRows, len(a.Rows)))
@@ -190,7 +191,8 @@ func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
 	a := x.answer(id)
 	defer a.release()
 	if err != nil || a == nil {
-		c.fail(w, r, http.StatusNotFound, "This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
+		c.fail(w, r, http.StatusNotFound,
+			"This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
 		return
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
@@ -217,7 +219,8 @@ func (a *answer) writeCSV(out *csv.Writer) error {
 	return errors.Join(err, out.Error())
 }
 
-// harmless keeps spreadsheets from taking a text for a formula: they look behind blanks and line breaks, and take fullwidth signs for signs.
+// harmless keeps spreadsheets from taking a text for a formula: they look behind blanks and line breaks, and take
+// fullwidth signs for signs.
 func harmless(s string) string {
 	begun := strings.TrimLeftFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
 	first, _ := utf8.DecodeRuneInString(begun)

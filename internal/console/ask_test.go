@@ -2,7 +2,8 @@ package console
 
 import "testing"
 
-// TestHarmless: what a spreadsheet would run begins with an apostrophe, whatever stands before its sign; other texts stay as they are.
+// TestHarmless: what a spreadsheet would run begins with an apostrophe, whatever stands before its sign; other texts
+// stay as they are.
 func TestHarmless(t *testing.T) {
 	for _, formula := range []string{
 		"=1", "+1", "-1", "@SUM(1)", " =1", "  \u00a0=1", "\n=1", "\r\n+1", "\t@a", "\tx", "\rx", "\nx",

@@ -148,7 +148,10 @@ func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, x *session
 		c.refuse(w, r, err)
 		return
 	}
-	p := historyPage{Questions: questions, Page: at, Newer: at - 1, Older: at + 1, HasNewer: at > 1, More: len(questions) > perPage}
+	p := historyPage{
+		Questions: questions, Page: at, Newer: at - 1, Older: at + 1, HasNewer: at > 1,
+		More: len(questions) > perPage,
+	}
 	if p.More {
 		p.Questions = questions[:perPage]
 	}

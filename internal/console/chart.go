@@ -57,7 +57,8 @@ type widest struct {
 	several bool
 }
 
-// margins reads the lines of a notice, «name: ±6» or «name: ±6 to ±40»: the widest of each column. Those of times are no numbers.
+// margins reads the lines of a notice, «name: ±6» or «name: ±6 to ±40»: the widest of each column. Those of times are
+// no numbers.
 func margins(lines []string) map[string]widest {
 	found := map[string]widest{}
 	for _, l := range lines {
@@ -77,7 +78,8 @@ func margins(lines []string) map[string]widest {
 	return found
 }
 
-// unsure finds in a HINT which places of the answer are within the noise, counted from 0; to is 0 where all are certain, or nothing is known.
+// unsure finds in a HINT which places of the answer are within the noise, counted from 0; to is 0 where all are
+// certain, or nothing is known.
 func unsure(hint string) (from, to int) {
 	found := unsurePlaces.FindStringSubmatch(hint)
 	if found == nil {
@@ -91,7 +93,8 @@ func unsure(hint string) (from, to int) {
 }
 
 // A hint of another order than that of the rows begins in another way.
-var unsurePlaces = regexp.MustCompile(`(^|[.] )(?:The first (?:place is|\d+ places are) certain, place|Place)s? (\d+)(?: to (\d+))? (?:is|are) within the noise`)
+var unsurePlaces = regexp.MustCompile(
+	`(^|[.] )(?:The first (?:place is|\d+ places are) certain, place|Place)s? (\d+)(?: to (\d+))? (?:is|are) within the noise`)
 
 // dim marks the bars of rows whose place in the answer is within the noise.
 func dim(list []chart, hint string) {

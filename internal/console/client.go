@@ -39,8 +39,8 @@ type client struct {
 	spare   func()                 // drops answers that are kept, when there is no room for another
 }
 
-// wireTemplate is what every connection has in common. Nothing of the environment has a part in it. The password itself goes to the wire
-// alone, in this process, where a directory proves it.
+// wireTemplate is what every connection has in common. Nothing of the environment has a part in it. The password itself
+// goes to the wire alone, in this process, where a directory proves it.
 func wireTemplate() (*pgconn.Config, error) {
 	config, err := pgconn.ParseConfig("host=console port=1 user=console dbname=console password=none sslmode=disable " +
 		"require_auth=scram-sha-256,password channel_binding=disable target_session_attrs=any")
@@ -55,7 +55,9 @@ func wireTemplate() (*pgconn.Config, error) {
 }
 
 // connect logs in. A *pgconn.PgError is what the wire says to any client. The password is not kept.
-func connect(ctx context.Context, config *pgconn.Config, dial func(context.Context) (net.Conn, error), user, password, database string) (*client, error) {
+func connect(ctx context.Context, config *pgconn.Config, dial func(context.Context) (net.Conn, error), user, password,
+	database string,
+) (*client, error) {
 	c := &client{turn: make(chan struct{}, 1)}
 	config = config.Copy()
 	config.User, config.Password, config.Database = user, password, database
@@ -106,7 +108,8 @@ type price struct{ Epsilon, Margin string }
 var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no rows, and was not run",
 	pgerr.Hint("Ask a SELECT. The console sets epsilon and margin itself; connect with psql for everything else."))
 
-// ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text means the same.
+// ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text
+// means the same.
 func (c *client) ask(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
 	select {
 	case <-c.turn:
@@ -128,7 +131,8 @@ func (c *client) ask(ctx context.Context, p price, sql string, parameters ...str
 	case len(prepared.Fields) == 0:
 		return nil, errNoRows
 	case len(prepared.ParamOIDs) != len(parameters):
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "there is no value for $1", pgerr.Hint("Write the value in its place."))
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "there is no value for $1",
+			pgerr.Hint("Write the value in its place."))
 	}
 	values := make([][]byte, len(parameters))
 	for i, v := range parameters {
@@ -173,11 +177,15 @@ func (c *client) settle(ctx context.Context, p price) error {
 	if _, err := c.conn.Exec(ctx, "RESET ALL").ReadAll(); err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin, "dpproxy.intervals": "on"} {
+	for name, value := range map[string]string{
+		"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin,
+		"dpproxy.intervals": "on",
+	} {
 		if value == "" {
 			continue
 		}
-		set := c.conn.ExecParams(ctx, "SELECT set_config($1, $2, false)", [][]byte{[]byte(name), []byte(value)}, nil, nil, nil)
+		set := c.conn.ExecParams(ctx, "SELECT set_config($1, $2, false)", [][]byte{[]byte(name), []byte(value)}, nil, nil,
+			nil)
 		if _, err := set.Close(); err != nil {
 			return err
 		}
@@ -230,7 +238,10 @@ type refusal struct{ Code, Message, Detail, Hint, Help, Near string }
 func explained(err error, sql string, offset int) refusal {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		return refusal{Message: "The proxy gave no answer that can be shown here.", Hint: "Load the page again, and log in if it asks you to."}
+		return refusal{
+			Message: "The proxy gave no answer that can be shown here.",
+			Hint:    "Load the page again, and log in if it asks you to.",
+		}
 	}
 	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint, Help: helpOf(e.Hint)}
 	if at := int(e.Position) - offset; at > 0 {

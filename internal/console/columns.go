@@ -77,7 +77,8 @@ func (t *askable) first() {
 		case has("aggregate") && u.Lower != "" && !isDate(u.Type):
 			u.First = []question{{"Average", "SELECT avg(" + name + "), count(*)" + from}}
 		case isDate(u.Type) && has("group by"):
-			u.First = []question{{"By year", "SELECT date_trunc('year', " + name + ")::date AS year, count(*)" + from + " GROUP BY 1 ORDER BY 1"}}
+			u.First = []question{{"By year", "SELECT date_trunc('year', " + name + ")::date AS year, count(*)" + from +
+				" GROUP BY 1 ORDER BY 1"}}
 		case strings.Contains(u.Uses, "group by (frequent values only)"), has("group by"):
 			u.First = []question{{"By value", "SELECT " + name + ", count(*)" + from + " GROUP BY 1 ORDER BY 2 DESC"}}
 		case has("count(DISTINCT)"):
@@ -88,8 +89,8 @@ func (t *askable) first() {
 
 func isDate(typ string) bool { return typ == "date" || strings.HasPrefix(typ, "timestamp") }
 
-// quoted is a table's name as dpproxy.columns prints it: alone, or behind its schema. A name with a dot of its own, without a
-// schema, cannot be told from one: its questions are refused, which costs nothing.
+// quoted is a table's name as dpproxy.columns prints it: alone, or behind its schema. A name with a dot of its own,
+// without a schema, cannot be told from one: its questions are refused, which costs nothing.
 func quoted(name string) string {
 	if schema, relation, ok := strings.Cut(name, "."); ok {
 		return pgx.Identifier{schema, relation}.Sanitize()

@@ -38,15 +38,21 @@ type poolRow struct {
 // verdicts and codes say in words what metrics count.
 var (
 	verdicts = map[string]string{
-		"private": "answered from private rows", "cached": "answered again, free", "public": "over public tables", "shadow": "over catalogs and settings",
+		"private": "answered from private rows", "cached": "answered again, free", "public": "over public tables",
+		"shadow":  "over catalogs and settings",
 		"explain": "dry runs", "refused": "refused by analysis",
 	}
 	codes = map[string]string{
-		"42501": "rows or values about a person, writing, a catalog that is not listed", "0A000": "SQL that the analysis does not support",
-		"53400": "over budget", "42P01": "no such table", "42703": "no such column", "42601": "syntax", "XX000": "main failed while measuring",
-		"57014": "cancelled, or took too long", "58030": "the ledger does not answer", "53300": "too many connections", "54000": "statement too large",
-		"54001": "statement too deep", "3D000": "wrong database", "28P01": "wrong password", "28000": "not allowed to log in", "22023": "a setting's value",
-		"55000": "failed before, or failures used up", "57P01": "the proxy stopped", "42883": "no such function", "42803": "grouping", "42704": "no such setting",
+		"42501": "rows or values about a person, writing, a catalog that is not listed",
+		"0A000": "SQL that the analysis does not support",
+		"53400": "over budget", "42P01": "no such table", "42703": "no such column", "42601": "syntax",
+		"XX000": "main failed while measuring",
+		"57014": "cancelled, or took too long", "58030": "the ledger does not answer", "53300": "too many connections",
+		"54000": "statement too large",
+		"54001": "statement too deep", "3D000": "wrong database", "28P01": "wrong password", "28000": "not allowed to log in",
+		"22023": "a setting's value",
+		"55000": "failed before, or failures used up", "57P01": "the proxy stopped", "42883": "no such function",
+		"42803": "grouping", "42704": "no such setting",
 	}
 )
 
@@ -98,7 +104,8 @@ type policyPage struct {
 
 type analystRow struct{ Name, How, Group, Epsilon, Delta, Every string }
 
-// groupRow is a group as the policy has it. Users whom it does not list have logged in, or have not; nobody's name is shown for that.
+// groupRow is a group as the policy has it. Users whom it does not list have logged in, or have not; nobody's name is
+// shown for that.
 type groupRow struct {
 	Name, Epsilon, Delta, Every string
 	Default                     bool // of users whom the policy does not list

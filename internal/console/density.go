@@ -56,7 +56,8 @@ func densityOf(r release) *density {
 		d.AtEnd, d.End = l.outline(*l.End, top), number(l.End.True)
 	}
 	d.Inside = l.outline(l.Inside, top)
-	d.Alt = fmt.Sprintf("Distribution of the released value between %s and %s if the true value is %s: 95%% of it lies within %s of that. It never leaves %s.",
+	d.Alt = fmt.Sprintf(
+		"Distribution of the released value between %s and %s if the true value is %s: 95%% of it lies within %s of that. It never leaves %s.",
 		d.Lo, d.Hi, d.Value, number(m), r.Range)
 	return d
 }
@@ -82,7 +83,8 @@ func (l *law) heights(w weights) []float64 {
 	return list
 }
 
-// top is the greatest height. Where parts are several points it is at most twice the third: a clamp puts much on either end.
+// top is the greatest height. Where parts are several points it is at most twice the third: a clamp puts much on either
+// end.
 func (l *law) top(w weights) float64 {
 	list := l.heights(w)
 	slices.Sort(list)

@@ -1,10 +1,10 @@
 // Package console is the web application in which analysts ask and administrators look: HTML that is rendered here, and
 // nothing that a page loads from elsewhere.
 //
-// It is a client of the wire. An analyst's login opens a connection to the wire server in the same process (pipe.go), and
-// authenticates there with the password that was typed: verifiers, throttle, lockout, limits on connections, charges,
-// refusals and timing are those of any PostgreSQL client, because it is one. That connection is the web session. It ends
-// with it, and the password is forgotten as soon as it stands.
+// It is a client of the wire. An analyst's login opens a connection to the wire server in the same process (pipe.go),
+// and authenticates there with the password that was typed: verifiers, throttle, lockout, limits on connections,
+// charges, refusals and timing are those of any PostgreSQL client, because it is one. That connection is the web
+// session. It ends with it, and the password is forgotten as soon as it stands.
 //
 //	server.go guard.go       listener, time-outs; headers, host, origin and method of every request
 //	sessions.go login.go     web sessions: made at login, ended by logout, silence or age

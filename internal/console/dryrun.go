@@ -125,7 +125,8 @@ func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
 	return d
 }
 
-// offers are the margins at prices around the one that is chosen. The client's other requests wait meanwhile: there are few.
+// offers are the margins at prices around the one that is chosen. The client's other requests wait meanwhile: there are
+// few.
 func (c *Console) offers(ctx context.Context, conn *client, p askPage, plan explanation) []offer {
 	var list []offer
 	at := nearest(p.Prices, plan.Epsilon)
@@ -199,7 +200,8 @@ func (r release) margin() string {
 	case r.Margin != nil:
 		return "±" + r.amount(*r.Margin)
 	case r.Kind == kindChained && r.Scale > 0:
-		// The noise of the sum, which is taken around the middle of the bounds, over the rows. That of their number adds little.
+		// The noise of the sum, which is taken around the middle of the bounds, over the rows. That of their number adds
+		// little.
 		return fmt.Sprintf("about ±%s over %s rows", r.amount(quantile95(r.Mechanism)*r.Scale/example), number(example))
 	}
 	return ""
@@ -216,7 +218,8 @@ func quantile95(mechanism string) float64 {
 // priceSteps are the steps of the slider below the dearest price; each is a √2 of the one before.
 const priceSteps = 12
 
-// prices are what the slider offers: from a 64th of the most that a statement may cost up to it, and among them the policy's own.
+// prices are what the slider offers: from a 64th of the most that a statement may cost up to it, and among them the
+// policy's own.
 func prices(own, most float64) []float64 {
 	list := make([]float64, priceSteps+1)
 	for i := range list {

@@ -12,7 +12,10 @@ import (
 )
 
 func TestMargins(t *testing.T) {
-	got := margins([]string{"count: ±6", "avg(a): ±1.5 to ±40", "when: ±1 days 02:00:00", "a: ±1: ±7", "no margin", "x: ±-3", "y: ±+Inf"})
+	got := margins([]string{
+		"count: ±6", "avg(a): ±1.5 to ±40", "when: ±1 days 02:00:00", "a: ±1: ±7", "no margin",
+		"x: ±-3", "y: ±+Inf",
+	})
 	want := map[string]widest{"count": {6, false}, "avg(a)": {40, true}, "a: ±1": {7, false}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(widest{})); diff != "" {
 		t.Error(diff)
@@ -40,7 +43,8 @@ var (
 )
 
 func TestBars(t *testing.T) {
-	list := charts(table([]column{ward, count}, []string{"a", "90"}, []string{"NULL", "-10"}, []string{"c", "NULL"}), counts)
+	list := charts(table([]column{ward, count}, []string{"a", "90"}, []string{"NULL", "-10"}, []string{"c", "NULL"}),
+		counts)
 	if len(list) != 1 || len(list[0].Bars) != 3 || list[0].Key != "ward" {
 		t.Fatalf("%+v", list)
 	}
@@ -72,7 +76,8 @@ func TestUnsurePlaces(t *testing.T) {
 		dim(list, hint)
 		from, to := unsure(hint)
 		for i, b := range list[0].Bars {
-			if from != want[0] || to != want[1] || b.Unsure != (i >= want[0] && i < want[1]) || list[0].Unsure != (to > 0 && from < 3) {
+			if from != want[0] || to != want[1] || b.Unsure != (i >= want[0] && i < want[1]) ||
+				list[0].Unsure != (to > 0 && from < 3) {
 				t.Errorf("%s: %d to %d, want %v; bar %d: %v", hint, from, to, want, i, b.Unsure)
 			}
 		}
@@ -108,7 +113,8 @@ func TestIntervalsOfEqualNames(t *testing.T) {
 	avg := column{"avg", pgtype.Int8OID}
 	a := table([]column{ward, avg, low, high, avg, low, high}, []string{"a", "50", "0", "100", "20", "NULL", "NULL"})
 	list := charts(a, nil)
-	if len(list) != 2 || list[0].Bars[0].Low != 0 || list[0].Bars[0].High != 100 || list[0].Margin != "" || list[1].Bars[0].Has {
+	if len(list) != 2 || list[0].Bars[0].Low != 0 || list[0].Bars[0].High != 100 || list[0].Margin != "" ||
+		list[1].Bars[0].Has {
 		t.Errorf("%+v", list)
 	}
 	heads, rows := a.shown()
@@ -122,12 +128,14 @@ func TestIntervalsOfEqualNames(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	list := charts(table([]column{month, count}, []string{"2026-03-01", "30"}, []string{"2026-01-01", "10"}, []string{"2026-02-01", "20"}), counts)
+	list := charts(table([]column{month, count}, []string{"2026-03-01", "30"}, []string{"2026-01-01", "10"},
+		[]string{"2026-02-01", "20"}), counts)
 	if len(list) != 1 || list[0].Line == nil {
 		t.Fatalf("%+v", list)
 	}
 	l := list[0].Line
-	if l.First != "2026-01-01" || l.Last != "2026-03-01" || len(l.Points) != 3 || l.Points[0].X != 1 || l.Points[2].X != 99 || l.Points[0].Y <= l.Points[2].Y {
+	if l.First != "2026-01-01" || l.Last != "2026-03-01" || len(l.Points) != 3 || l.Points[0].X != 1 ||
+		l.Points[2].X != 99 || l.Points[0].Y <= l.Points[2].Y {
 		t.Errorf("%+v", l)
 	}
 }
@@ -143,7 +151,8 @@ func TestWhatIsNotDrawn(t *testing.T) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
-	if one := charts(table([]column{count}, []string{"1234"}), counts); len(one) != 1 || one[0].Single == nil || one[0].Single.Value != "1\u202f234" {
+	if one := charts(table([]column{count}, []string{"1234"}), counts); len(one) != 1 || one[0].Single == nil ||
+		one[0].Single.Value != "1\u202f234" {
 		t.Errorf("%+v", one)
 	}
 	many := table([]column{ward, count})
@@ -155,16 +164,21 @@ func TestWhatIsNotDrawn(t *testing.T) {
 	}
 }
 
-// TestDensities: a law of EXPLAIN is drawn within its frame: steps as high as the probability of a value, but for what stands on one value
-// among many.
+// TestDensities: a law of EXPLAIN is drawn within its frame: steps as high as the probability of a value, but for what
+// stands on one value among many.
 func TestDensities(t *testing.T) {
 	margin := 1.0
-	few := &law{Lo: 0, Hi: 3, Points: 1, Last: 1, Inside: weights{2, []float64{0, .2, .6, .2}}, End: &weights{0, []float64{.8, .2, 0, 0}}}
+	few := &law{
+		Lo: 0, Hi: 3, Points: 1, Last: 1, Inside: weights{2, []float64{0, .2, .6, .2}},
+		End: &weights{0, []float64{.8, .2, 0, 0}},
+	}
 	d := densityOf(release{Range: "[0, 3]", Margin: &margin, Density: few})
-	if d.Inside != "M0 40.00V40.00H25.00V30.30H50.00V10.90H75.00V30.30H100.00V40.00Z" || d.AtEnd != "M0 40.00V1.20H25.00V30.30H50.00V40.00H75.00V40.00H100.00V40.00Z" {
+	if d.Inside != "M0 40.00V40.00H25.00V30.30H50.00V10.90H75.00V30.30H100.00V40.00Z" ||
+		d.AtEnd != "M0 40.00V1.20H25.00V30.30H50.00V40.00H75.00V40.00H100.00V40.00Z" {
 		t.Errorf("%s, at its end %s", d.Inside, d.AtEnd)
 	}
-	if d.Bar != [2]float64{25, 75} || d.True != 62.5 || d.Value != "2" || d.End != "0" || d.Lo != "0" || d.Hi != "3" || !strings.Contains(d.Alt, "[0, 3]") {
+	if d.Bar != [2]float64{25, 75} || d.True != 62.5 || d.Value != "2" || d.End != "0" || d.Lo != "0" || d.Hi != "3" ||
+		!strings.Contains(d.Alt, "[0, 3]") {
 		t.Errorf("%+v", d)
 	}
 
@@ -196,14 +210,18 @@ func TestPrices(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]string{
-		"1234567": "1\u202f234\u202f567", "-1234.5": "−1\u202f234.5", "999": "999", "1e5": "1e5", "NaN": "NaN", "2026-01-01": "2026-01-01", "": "", "-": "-",
+		"1234567": "1\u202f234\u202f567", "-1234.5": "−1\u202f234.5", "999": "999", "1e5": "1e5", "NaN": "NaN",
+		"2026-01-01": "2026-01-01", "": "", "-": "-",
 		"62.1412315930388220": "62.14", "0.5": "0.5",
 	} {
 		if got := figure(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	for v, want := range map[float64]string{1e-6: "1e−6", math.Inf(1): "∞", .84550: "0.8455", 3900829: "3\u202f900\u202f829", 0: "0", 1e20: "1e20"} {
+	for v, want := range map[float64]string{
+		1e-6: "1e−6", math.Inf(1): "∞", .84550: "0.8455",
+		3900829: "3\u202f900\u202f829", 0: "0", 1e20: "1e20",
+	} {
 		if got := number(v); got != want {
 			t.Errorf("%g: %s, want %s", v, got, want)
 		}
@@ -214,8 +232,11 @@ func TestNumbers(t *testing.T) {
 func TestMarginsOfReleases(t *testing.T) {
 	margin := 11351440166000.0
 	for want, r := range map[string]release{
-		"±131.4 days":                        {Kind: kindScalar, Margin: &margin, Unit: "microseconds"},
-		"about ±2.23 h over 1\u202f000 rows": {Kind: kindChained, Scale: 4095547817162, Unit: "microseconds", Mechanism: "gaussian clamp"},
+		"±131.4 days": {Kind: kindScalar, Margin: &margin, Unit: "microseconds"},
+		"about ±2.23 h over 1\u202f000 rows": {
+			Kind: kindChained, Scale: 4095547817162, Unit: "microseconds",
+			Mechanism: "gaussian clamp",
+		},
 		"about ±0.5879 over 1\u202f000 rows": {Kind: kindChained, Scale: 300 - .05, Mechanism: "gaussian clamp"},
 		"±30 s where enough rows count":      {Kind: kindChained, Wanted: 3e7, Unit: "microseconds"},
 		"":                                   {Kind: "quantile"},
@@ -227,7 +248,8 @@ func TestMarginsOfReleases(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	a := table([]column{{"@sum", pgtype.TextOID}, count}, []string{"=1+1", "-5"}, []string{"plain, \"quoted\"", "NULL"}, []string{"\tx", "7"})
+	a := table([]column{{"@sum", pgtype.TextOID}, count}, []string{"=1+1", "-5"}, []string{"plain, \"quoted\"", "NULL"},
+		[]string{"\tx", "7"})
 	var b strings.Builder
 	if err := a.writeCSV(csv.NewWriter(&b)); err != nil {
 		t.Fatal(err)
@@ -254,7 +276,8 @@ func TestRises(t *testing.T) {
 		t.Error("too little is drawn")
 	}
 	// A counter that fell was reset: nothing is drawn downwards.
-	if got := rises([]float64{0, 2, 2, 4, 3, 4}); got != "M0 100V6.00H20.00V100.00H40.00V6.00H60.00V100.00H80.00V53.00H100.00V100Z" {
+	if got := rises([]float64{0, 2, 2, 4, 3, 4}); got !=
+		"M0 100V6.00H20.00V100.00H40.00V6.00H60.00V100.00H80.00V53.00H100.00V100Z" {
 		t.Error(got)
 	}
 }

@@ -13,7 +13,9 @@ import (
 // functions are what templates may call. None makes HTML.
 var functions = template.FuncMap{
 	"number": number, "moment": moment, "coordinate": coordinate,
-	"percent": ledger.Percent, "left": ledger.PercentLeft, "hundredths": func(share float64) float64 { return 100 * share },
+	"percent": ledger.Percent, "left": ledger.PercentLeft, "hundredths": func(share float64) float64 {
+		return 100 * share
+	},
 	"last": func(list []float64) int { return len(list) - 1 },
 	"list": func(values ...any) []any { return values },
 }
@@ -33,7 +35,8 @@ func number(v float64) string {
 	return amount(strconv.FormatFloat(v, 'g', 4, 64))
 }
 
-// amount sets the thousands of a plain number apart, by a narrow space that does not break. Another text stays as it is.
+// amount sets the thousands of a plain number apart, by a narrow space that does not break. Another text stays as it
+// is.
 func amount(s string) string {
 	sign, digits := "", s
 	if rest, ok := strings.CutPrefix(s, "-"); ok {

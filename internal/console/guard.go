@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// policyOfContent lets a page load its own style, script and images, and send its forms home. There is no inline script or style.
+// policyOfContent lets a page load its own style, script and images, and send its forms home. There is no inline script
+// or style.
 const policyOfContent = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -30,7 +31,8 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		switch {
 		case !c.known(r):
 			// A page of another name that resolves to this address would be of the browser's opinion that it may read ours.
-			c.fail(w, r, http.StatusMisdirectedRequest, "This server does not go by that name. console.names in the policy lists names beside its addresses.")
+			c.fail(w, r, http.StatusMisdirectedRequest,
+				"This server does not go by that name. console.names in the policy lists names beside its addresses.")
 		case origins.Check(r) != nil, changes(r) && !spokenFor(r):
 			c.fail(w, r, http.StatusForbidden, "This request comes from another site, and was not answered.")
 		default:
@@ -48,7 +50,8 @@ func spokenFor(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
 }
 
-// known says whether the Host of a request is a name of this server. An address always is: what DNS says has no part in it.
+// known says whether the Host of a request is a name of this server. An address always is: what DNS says has no part in
+// it.
 func (c *Console) known(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -83,7 +86,10 @@ func names(config *tls.Config, host string) bool {
 
 // cookie is the session's. With TLS its name makes browsers refuse one that came without, or from another name.
 func (c *Console) cookie(value string) *http.Cookie {
-	k := &http.Cookie{Name: "dpproxy", Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.secure}
+	k := &http.Cookie{
+		Name: "dpproxy", Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: c.secure,
+	}
 	if c.secure {
 		k.Name = "__Host-dpproxy"
 	}

@@ -28,7 +28,8 @@ func TestHintsLinkToTheirTopic(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := pages["ask"].ExecuteTemplate(&page, "outcome", &outcome{Hint: "Rows beyond are left out."}); err != nil || !strings.Contains(page.String(), "Rows beyond") {
+	if err := pages["ask"].ExecuteTemplate(&page, "outcome", &outcome{Hint: "Rows beyond are left out."}); err != nil ||
+		!strings.Contains(page.String(), "Rows beyond") {
 		t.Errorf("%v: %s", err, page.String())
 	}
 }

@@ -42,7 +42,8 @@ func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) loginPage(user, database, problem string) loginPage {
-	p := loginPage{User: user, Problem: problem, Certificates: c.config.Proxy.Policy().Auth.Method == policy.AuthCertificate}
+	p := loginPage{User: user, Problem: problem, Certificates: c.config.Proxy.Policy().Auth.Method ==
+		policy.AuthCertificate}
 	for _, name := range c.config.Databases() {
 		p.Databases = append(p.Databases, databaseChoice{name, name == database})
 	}
@@ -63,13 +64,16 @@ func (c *Console) database(named string) string {
 
 // login proves a password by logging in to the wire with it. Whatever the wire does with wrong ones, it does here.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	user, password, database := r.PostFormValue("user"), r.PostFormValue("password"), c.database(r.PostFormValue("database"))
+	user, password, database := r.PostFormValue("user"), r.PostFormValue("password"),
+		c.database(r.PostFormValue("database"))
 	if database == "" {
 		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(user, "", "Choose a database."))
 		return
 	}
-	if user == "" || password == "" || len(user) > maxUser || len(password) > maxPassword || strings.ContainsRune(user+password, 0) {
-		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(user, database, "Type your name and your password."))
+	if user == "" || password == "" || len(user) > maxUser || len(password) > maxPassword ||
+		strings.ContainsRune(user+password, 0) {
+		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in",
+			c.loginPage(user, database, "Type your name and your password."))
 		return
 	}
 	release, ok := c.logins.take(hostOf(r))
@@ -124,10 +128,12 @@ func (c *Console) admit(w http.ResponseWriter, r *http.Request, x *session, to s
 	c.sessions.finish(c.identifier(r))
 	id, ok := c.sessions.begin(x)
 	if !ok {
-		c.fail(w, r, http.StatusServiceUnavailable, "Too many administrators are logged in. A session ends by itself after half an hour of silence.")
+		c.fail(w, r, http.StatusServiceUnavailable,
+			"Too many administrators are logged in. A session ends by itself after half an hour of silence.")
 		return
 	}
-	c.config.Log.Info("console session opened", "remote", r.RemoteAddr, "analyst", x.analyst, "administrator", x.administrator())
+	c.config.Log.Info("console session opened", "remote", r.RemoteAddr, "analyst", x.analyst, "administrator",
+		x.administrator())
 	http.SetCookie(w, c.cookie(id))
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
@@ -165,7 +171,9 @@ func (c *Console) redeem(w http.ResponseWriter, r *http.Request) {
 	}
 	if !ok {
 		c.render(w, r, http.StatusUnauthorized, "dbalogin", "Administrator",
-			loginPage{Problem: "This token is not valid, or no longer: it is good for one login, within two minutes. Run dpproxy console again."})
+			loginPage{
+				Problem: "This token is not valid, or no longer: it is good for one login, within two minutes. Run dpproxy console again.",
+			})
 		return
 	}
 	c.admit(w, r, &session{host: hostOf(r)}, "/dba")

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// maxForm bounds the body of an analyst's request: a statement of the greatest length that the proxy takes, percent-encoded, fits.
+	// maxForm bounds the body of an analyst's request: a statement of the greatest length that the proxy takes,
+	// percent-encoded, fits.
 	maxForm = 128 << 10
 	// maxSmallForm bounds that of everybody else: a name and a password.
 	maxSmallForm = 8 << 10
@@ -36,7 +37,8 @@ func accountOf(r *http.Request) *memory.Account {
 	return account
 }
 
-// counted reads forms, and counts them and the pages that answer them: for the analyst who has logged in, or else for strangers.
+// counted reads forms, and counts them and the pages that answer them: for the analyst who has logged in, or else for
+// strangers.
 func (c *Console) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		analyst, most := "", int64(maxSmallForm)
@@ -58,7 +60,8 @@ func (c *Console) counted(next http.Handler) http.Handler {
 		case outOfMemory(err):
 			c.refuse(w, r, err)
 		case errors.As(err, &tooLarge):
-			c.fail(w, r, http.StatusRequestEntityTooLarge, "This form is too long. A long statement can only be asked by who has logged in.")
+			c.fail(w, r, http.StatusRequestEntityTooLarge,
+				"This form is too long. A long statement can only be asked by who has logged in.")
 		default:
 			c.fail(w, r, http.StatusBadRequest, "This form cannot be read.")
 		}

@@ -45,8 +45,8 @@ func (c *Console) post(path, id string, body io.Reader) *httptest.ResponseRecord
 	return w
 }
 
-// TestFormsAreCounted: what browsers send is counted while it is read, for strangers until they have logged in; what is beyond the limit is
-// refused with a page that says what to do.
+// TestFormsAreCounted: what browsers send is counted while it is read, for strangers until they have logged in; what is
+// beyond the limit is refused with a page that says what to do.
 func TestFormsAreCounted(t *testing.T) {
 	const limit = 1 << 20
 	c := countedConsole(t, limit)
@@ -68,7 +68,8 @@ func TestFormsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := c.post("/login", "", strings.NewReader(form)); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "limits.memory") {
+	if w := c.post("/login", "", strings.NewReader(form)); w.Code != http.StatusServiceUnavailable ||
+		!strings.Contains(w.Body.String(), "limits.memory") {
 		t.Errorf("beyond the limit: %d\n%s", w.Code, w.Body)
 	}
 	x := &session{analyst: "alice", host: "192.0.2.1", client: &client{turn: make(chan struct{}, 1)}}
@@ -95,7 +96,8 @@ func TestPagesAreCounted(t *testing.T) {
 	}
 	c = countedConsole(t, 16<<10)
 	w = c.post("/login", "", strings.NewReader("user=x"))
-	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "out of memory") || strings.Contains(w.Body.String(), "password") {
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "out of memory") ||
+		strings.Contains(w.Body.String(), "password") {
 		t.Errorf("a page beyond the limit: %d\n%s", w.Code, w.Body)
 	}
 	if used := c.config.Memory.Used(); used != 0 {
@@ -103,8 +105,8 @@ func TestPagesAreCounted(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCounted: an answer is counted until its session keeps it no more and nobody reads it. Those that are kept make room for one
-// more, and what another session keeps does not.
+// TestAnswersAreCounted: an answer is counted until its session keeps it no more and nobody reads it. Those that are
+// kept make room for one more, and what another session keeps does not.
 func TestAnswersAreCounted(t *testing.T) {
 	const size = 1000
 	budget := memory.New(10 * size)

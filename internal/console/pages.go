@@ -16,7 +16,8 @@ var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget"
 func parsePages() (map[string]*template.Template, error) {
 	pages := map[string]*template.Template{}
 	for _, name := range pageNames {
-		t, err := template.New("layout.html").Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/fragments.html", "templates/"+name+".html")
+		t, err := template.New("layout.html").Funcs(functions).ParseFS(templates, "templates/layout.html",
+			"templates/fragments.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +84,9 @@ func (c *Console) routes() http.Handler {
 	mux.HandleFunc("POST /login", c.login)
 	mux.HandleFunc("GET /dba/login", c.showTokenForm)
 	mux.HandleFunc("POST /dba/login", c.redeem)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ask", http.StatusSeeOther) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/ask", http.StatusSeeOther)
+	})
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, http.StatusNotFound, "There is no such page.")
 	})
@@ -144,7 +147,10 @@ func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) h
 func isFragment(r *http.Request) bool { return r.Header.Get("Dpproxy-Part") != "" }
 
 // contentTypes are those of the assets; what the machine believes of endings has no part in it.
-var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
 
 // served answers with what is embedded. Browsers ask each time whether it has changed.
 func served() http.Handler {

@@ -37,8 +37,9 @@ func (p *Pipe) Close() error {
 // Addr implements net.Listener.
 func (p *Pipe) Addr() net.Addr { return wire.Inside{Addr: &net.TCPAddr{}} }
 
-// Dial connects on behalf of a client, by whose address the server counts the connection. private says that the client's bytes came here
-// behind TLS: what a network carries in the clear may not become a password that wire asks for in cleartext.
+// Dial connects on behalf of a client, by whose address the server counts the connection. private says that the
+// client's bytes came here behind TLS: what a network carries in the clear may not become a password that wire asks for
+// in cleartext.
 func (p *Pipe) Dial(ctx context.Context, client net.Addr, private bool) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {

@@ -47,7 +47,9 @@ const (
 )
 
 // trends draws one family of counters, the most frequent first.
-func (s *samples) trends(now metrics.Counts, family func(metrics.Counts) map[string]float64, meaning map[string]string) []trend {
+func (s *samples) trends(now metrics.Counts, family func(metrics.Counts) map[string]float64,
+	meaning map[string]string,
+) []trend {
 	s.mu.Lock()
 	list := s.list
 	s.mu.Unlock()

@@ -50,7 +50,8 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Proxy is the running proxy as its administrator may see it. Nothing of it depends on a private row, but for counts of failures.
+// Proxy is the running proxy as its administrator may see it. Nothing of it depends on a private row, but for counts of
+// failures.
 type Proxy interface {
 	Policy() *policy.Policy
 	Accounts(ctx context.Context) ([]ledger.AccountSummary, error)
@@ -81,7 +82,8 @@ var assets embed.FS
 // New makes a console that serves nothing yet.
 func New(config Config) (*Console, error) {
 	c := &Console{
-		config: config, secure: config.Secure, sessions: newSessions(), samples: &samples{}, logins: newBound(maxConns, maxLogins),
+		config: config, secure: config.Secure, sessions: newSessions(), samples: &samples{},
+		logins: newBound(maxConns, maxLogins),
 	}
 	var err error
 	if c.wire, err = wireTemplate(); err != nil {
@@ -104,7 +106,8 @@ func New(config Config) (*Console, error) {
 	return c, nil
 }
 
-// handshake is the wire's TLS configuration as it is now. Browsers are not asked for certificates: analysts log in with passwords here.
+// handshake is the wire's TLS configuration as it is now. Browsers are not asked for certificates: analysts log in with
+// passwords here.
 func (c *Console) handshake(*tls.ClientHelloInfo) (*tls.Config, error) {
 	config := c.config.TLS()
 	if config == nil {

@@ -12,7 +12,8 @@ import (
 const (
 	idleTime = 30 * time.Minute // after which a session that asks nothing ends
 	fullTime = 10 * time.Hour   // after which it ends in any case
-	// maxAdministrators bounds their sessions, and maxOfAnalyst those of each analyst: one more ends the one that has been silent for longest.
+	// maxAdministrators bounds their sessions, and maxOfAnalyst those of each analyst: one more ends the one that has been
+	// silent for longest.
 	maxAdministrators = 16
 	maxOfAnalyst      = 16
 	// keptAnswers is how many answers a session holds for download.

@@ -122,7 +122,8 @@ func TestSecureCookies(t *testing.T) {
 	for secure, name := range map[bool]string{true: "__Host-dpproxy", false: "dpproxy"} {
 		c := &Console{secure: secure}
 		k := c.cookie("x")
-		if k.Name != name || k.Secure != secure || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.Domain != "" {
+		if k.Name != name || k.Secure != secure || !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" ||
+			k.Domain != "" {
 			t.Errorf("%+v", k)
 		}
 		r := httptest.NewRequest("GET", "/", nil)
@@ -138,7 +139,10 @@ func TestCertificateNames(t *testing.T) {
 	s := httptest.NewTLSServer(http.NotFoundHandler()) // its certificate is one of example.com
 	defer s.Close()
 	c := &Console{config: Config{TLS: func() *tls.Config { return s.TLS }, Names: func() []string { return nil }}}
-	for host, want := range map[string]bool{"example.com": true, "www.example.com": true, "evil.example": false, "example.com.evil": false, "": false} {
+	for host, want := range map[string]bool{
+		"example.com": true, "www.example.com": true, "evil.example": false,
+		"example.com.evil": false, "": false,
+	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Host, r.TLS = host, &tls.ConnectionState{}
 		if got := c.known(r); got != want {

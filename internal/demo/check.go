@@ -23,7 +23,8 @@ func (d *demo) check(ctx context.Context) error {
 			report("rows about a person were not refused: %s", queries[i])
 		case i != last && a.failed != nil:
 			report("%s: %w", queries[i], a.failed)
-		case i != last && (len(a.rows) == 0 || len(a.notices) == 0 || !strings.Contains(a.notices[0].Message, "% of your budget spent, ")):
+		case i != last && (len(a.rows) == 0 || len(a.notices) == 0 ||
+			!strings.Contains(a.notices[0].Message, "% of your budget spent, ")):
 			report("%s: no rows, or no notice of what it cost", queries[i])
 		}
 	}

@@ -21,9 +21,12 @@ var comparisons = []comparison{
 	{"SELECT count(*), avg(age), count(age) FROM patients WHERE smoker", false, func(n noise, truth []float64) []float64 {
 		return []float64{n.count(2), n.average(2, n.age, truth[2]) + 0.05} // rounded to a tenth
 	}},
-	{"SELECT diagnosis, count(*), avg(income), count(income) FROM patients GROUP BY diagnosis", true, func(n noise, truth []float64) []float64 {
-		return []float64{n.count(3), n.average(3, n.income, truth[2]) + 0.5}
-	}},
+	{
+		"SELECT diagnosis, count(*), avg(income), count(income) FROM patients GROUP BY diagnosis", true,
+		func(n noise, truth []float64) []float64 {
+			return []float64{n.count(3), n.average(3, n.income, truth[2]) + 0.5}
+		},
+	},
 	{"SELECT ward, sum(cost) FROM visits GROUP BY ward", true, func(n noise, truth []float64) []float64 {
 		return []float64{n.sum(truth[0])}
 	}},
@@ -37,23 +40,28 @@ type noise struct {
 	whole       bool    // all patients were loaded
 }
 
-// tail is t in exp(−t), the probability that Laplace noise of scale 1 is beyond t: 1.5e-8, and 21 numbers with at most two
-// noises each are compared, so that a right answer fails with a probability below 1e-6. Mechanisms other than Laplace's
-// are taken only where their expected error is less, and all have lighter tails so far out.
+// tail is t in exp(−t), the probability that Laplace noise of scale 1 is beyond t: 1.5e-8, and 21 numbers with at most
+// two noises each are compared, so that a right answer fails with a probability below 1e-6. Mechanisms other than
+// Laplace's are taken only where their expected error is less, and all have lighter tails so far out.
 const tail = 18
 
-// share is how far a ward's costs may be off. The least of the three greatest wards is surgery with 56 million, of which
-// 2.8 million are 5 %. The policy's per_unit leaves 0.6 million out, as those who cost more than it are often there. The
-// rest is 9 standard deviations of the Gaussian noise that a budget of (20, 1e-6) brings.
+// share is how far a ward's costs may be off. The least of the three greatest wards is surgery with 56 million, of
+// which 2.8 million are 5 %. The policy's per_unit leaves 0.6 million out, as those who cost more than it are often
+// there. The rest is 9 standard deviations of the Gaussian noise that a budget of (20, 1e-6) brings.
 const share = 0.05
 
 func (d *demo) noise() (noise, error) {
 	n := noise{epsilon: d.policy.Defaults.Epsilon, whole: d.options.Patients <= 0 || d.options.Patients >= Patients}
-	patients, visits := d.policy.Table(policy.Name{Schema: "public", Relation: "patients"}), d.policy.Table(policy.Name{Schema: "public", Relation: "visits"})
+	patients, visits := d.policy.Table(policy.Name{Schema: "public", Relation: "patients"}),
+		d.policy.Table(policy.Name{Schema: "public", Relation: "visits"})
 	for _, c := range []struct {
 		bounds *policy.Bounds
 		into   *float64
-	}{{patients.Column("age").Bounds, &n.age}, {patients.Column("income").Bounds, &n.income}, {visits.Column("cost").PerUnit, &n.cost}} {
+	}{
+		{patients.Column("age").Bounds, &n.age},
+		{patients.Column("income").Bounds, &n.income},
+		{visits.Column("cost").PerUnit, &n.cost},
+	} {
 		lo, err := strconv.ParseFloat(c.bounds.Lo, 64)
 		if err != nil {
 			return n, err
@@ -134,7 +142,8 @@ func (c comparison) compare(n noise, a answer, truth map[string][]float64) error
 		tolerances := c.tolerances(n, exact)
 		for i, t := range tolerances {
 			if !(math.Abs(numbers[i]-exact[i]) <= t) {
-				problems = append(problems, fmt.Errorf("%s: %v where the truth is %v, and more than %v is not to be expected", key, numbers[i], exact[i], t))
+				problems = append(problems, fmt.Errorf("%s: %v where the truth is %v, and more than %v is not to be expected", key,
+					numbers[i], exact[i], t))
 			}
 		}
 		if !c.grouped {
@@ -146,7 +155,8 @@ func (c comparison) compare(n noise, a answer, truth map[string][]float64) error
 		last = numbers[0]
 		for other, greater := range truth {
 			if gap := greater[0] - exact[0]; !shown[other] && gap > tolerances[0]+c.tolerances(n, greater)[0] {
-				problems = append(problems, fmt.Errorf("%s stands before %s, or instead of it: the truth is %v and %v", key, other, exact[0], greater[0]))
+				problems = append(problems, fmt.Errorf("%s stands before %s, or instead of it: the truth is %v and %v", key, other,
+					exact[0], greater[0]))
 			}
 		}
 	}

@@ -10,7 +10,10 @@ func TestCompare(t *testing.T) {
 	n := noise{epsilon: 0.5, age: 120, income: 500000, cost: 80000, whole: true}
 	smokers, diagnoses, wards := comparisons[0], comparisons[1], comparisons[2]
 	single := map[string][]float64{"": {19000, 49.6, 19000}}
-	grouped := map[string][]float64{"flu": {15000, 35000, 12000}, "cold": {14990, 36000, 12000}, "asthma": {8000, 35500, 7000}}
+	grouped := map[string][]float64{
+		"flu": {15000, 35000, 12000}, "cold": {14990, 36000, 12000},
+		"asthma": {8000, 35500, 7000},
+	}
 	costs := map[string][]float64{"a": {100e6}, "b": {60e6}, "c": {56e6}, "d": {40e6}}
 	for _, c := range []struct {
 		name  string

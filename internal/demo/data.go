@@ -32,7 +32,8 @@ func LoadOnce(ctx context.Context, dsn string, patients int) error {
 	}
 	defer conn.Close(ctx)
 	var loaded bool
-	if err := conn.QueryRow(ctx, "SELECT to_regclass('public.lab_results') IS NOT NULL").Scan(&loaded); err != nil || loaded {
+	if err := conn.QueryRow(ctx, "SELECT to_regclass('public.lab_results') IS NOT NULL").Scan(&loaded); err != nil ||
+		loaded {
 		return err
 	}
 	return Load(ctx, dsn, patients)
@@ -162,7 +163,8 @@ func writeVisits(w *rows, n int) {
 		for range v.results {
 			r.NormFloat64() // as writeResults draws, so that the patient's next visit is the same there
 		}
-		w.int(v.id).int(v.patient).text(wards[v.ward].key).text(p.admitted.AddDate(0, 0, v.day).Format("2006-01-02")).cents(v.cost).int(int64(v.minutes)).end()
+		w.int(v.id).int(v.patient).text(wards[v.ward].key).text(p.admitted.AddDate(0, 0, v.day).Format("2006-01-02")).cents(
+			v.cost).int(int64(v.minutes)).end()
 	})
 }
 
@@ -171,7 +173,8 @@ func writeResults(w *rows, n int) {
 	visits(n, func(_ patient, v visit, r *rand.Rand) {
 		for range v.results {
 			id++
-			w.int(id).int(v.id).text(strconv.FormatFloat(math.Round(1000*math.Min(90*math.Exp(0.5*r.NormFloat64()), 1000))/1000, 'g', -1, 64)).end()
+			w.int(id).int(v.id).text(strconv.FormatFloat(math.Round(1000*math.Min(90*math.Exp(0.5*r.NormFloat64()), 1000))/1000,
+				'g', -1, 64)).end()
 		}
 	})
 }

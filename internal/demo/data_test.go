@@ -47,16 +47,28 @@ func TestLoad(t *testing.T) {
 		{"SELECT count(DISTINCT ward) FROM patients", 10, 10},
 		// What the policy vouches for holds, and something is left to bound.
 		{"SELECT max(n) FROM (SELECT count(*) n FROM visits GROUP BY patient_id) c", visits + 1, 80},
-		{fmt.Sprintf("SELECT sum(greatest(0, n - %v)) / sum(n) FROM (SELECT count(*) n FROM visits GROUP BY patient_id) c", visits), 0.001, leftOut},
-		{fmt.Sprintf("SELECT sum(greatest(0, s - %v)) / sum(s) FROM (SELECT sum(least(cost, 20000)) s FROM visits GROUP BY patient_id) c", cost), 0.001, leftOut},
-		{"SELECT max(n) FROM (SELECT count(*) n FROM visits JOIN lab_results USING (visit_id) GROUP BY patient_id) c", 50, results},
+		{fmt.Sprintf("SELECT sum(greatest(0, n - %v)) / sum(n) FROM (SELECT count(*) n FROM visits GROUP BY patient_id) c",
+			visits), 0.001, leftOut},
+		{
+			fmt.Sprintf(
+				"SELECT sum(greatest(0, s - %v)) / sum(s) FROM (SELECT sum(least(cost, 20000)) s FROM visits GROUP BY patient_id) c", cost), 0.001, leftOut,
+		},
+		{
+			"SELECT max(n) FROM (SELECT count(*) n FROM visits JOIN lab_results USING (visit_id) GROUP BY patient_id) c", 50,
+			results,
+		},
 		{"SELECT count(*) FILTER (WHERE cost > 20000) FROM visits", 1, 1000},
 		{"SELECT count(*) FROM visits WHERE minutes NOT BETWEEN 0 AND 600", 0, 0},
-		{"SELECT max(1 - kept / whole) FROM (SELECT sum(least(cost, 20000)) kept, sum(cost) whole FROM visits GROUP BY ward) w", 0.001, 0.003}, // outside
+		// outside
+		{
+			"SELECT max(1 - kept / whole) FROM (SELECT sum(least(cost, 20000)) kept, sum(cost) whole FROM visits GROUP BY ward) w", 0.001, 0.003,
+		},
 		{"SELECT count(*) FROM visits WHERE visited NOT BETWEEN '2015-01-01' AND '2026-12-31'", 0, 0},
 		{"SELECT count(*) FROM lab_results WHERE value NOT BETWEEN 0 AND 1000", 0, 0},
-		{`SELECT count(*) FROM patients WHERE age NOT BETWEEN 0 AND 120 OR income NOT BETWEEN 0 AND 500000 OR weight NOT BETWEEN 0 AND 250
-			OR admitted NOT BETWEEN '2015-01-01' AND '2026-12-31'`, 0, 0},
+		{
+			`SELECT count(*) FROM patients WHERE age NOT BETWEEN 0 AND 120 OR income NOT BETWEEN 0 AND 500000 OR weight NOT BETWEEN 0 AND 250
+			OR admitted NOT BETWEEN '2015-01-01' AND '2026-12-31'`, 0, 0,
+		},
 		{"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id WHERE v.visited < p.admitted", 0, 0},
 		{"SELECT extract(year FROM max(visited)) FROM visits", 2026, 2026},
 	} {
@@ -78,20 +90,23 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// promised returns what the policy says of one patient: the most visits, laboratory results and costs that count, and the
-// share of the visits and of their costs that is beyond.
+// promised returns what the policy says of one patient: the most visits, laboratory results and costs that count, and
+// the share of the visits and of their costs that is beyond.
 func promised(t *testing.T) (visits, results, cost, leftOut float64) {
 	t.Helper()
 	p, err := policy.Parse("clinic.yaml", []byte(policies.Clinic))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, r := p.Table(policy.Name{Schema: "public", Relation: "visits"}), p.Table(policy.Name{Schema: "public", Relation: "lab_results"})
-	if cost, err = strconv.ParseFloat(v.Column("cost").PerUnit.Hi, 64); err != nil || v.LeftOut == nil || r.LeftOut == nil || *r.LeftOut != 0 {
+	v, r := p.Table(policy.Name{Schema: "public", Relation: "visits"}),
+		p.Table(policy.Name{Schema: "public", Relation: "lab_results"})
+	if cost, err = strconv.ParseFloat(v.Column("cost").PerUnit.Hi, 64); err != nil || v.LeftOut == nil ||
+		r.LeftOut == nil || *r.LeftOut != 0 {
 		t.Fatalf("the policy promises too little: %v, %+v, %+v", err, v, r)
 	}
 	return float64(v.MaxRowsPerUnit), float64(r.MaxRowsPerUnit), cost, *v.LeftOut
 }
 
-// fingerprint is a sum over all rows; other processors may round an amount in its last digit differently. Whoever changes the data on purpose changes it, and the documentation's outputs.
+// fingerprint is a sum over all rows; other processors may round an amount in its last digit differently. Whoever
+// changes the data on purpose changes it, and the documentation's outputs.
 const fingerprint = "[1907720998222992444933 6845138477171257443682 483951648624727179871]"

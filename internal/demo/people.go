@@ -20,8 +20,19 @@ type patient struct {
 }
 
 var (
-	firstNames = []string{"Ada", "Amir", "Anna", "Ben", "Carla", "Chen", "Clara", "David", "Elif", "Emma", "Erik", "Fatima", "Felix", "Grace", "Hana", "Hugo", "Ines", "Ivan", "Jonas", "Julia", "Kofi", "Lara", "Leon", "Lina", "Lucia", "Marco", "Maria", "Mei", "Mila", "Nina", "Noah", "Nora", "Olga", "Omar", "Paul", "Pia", "Ravi", "Rosa", "Sara", "Sofia", "Tariq", "Theo", "Tom", "Uma", "Vera", "Yuki", "Yusuf", "Zoe"}
-	lastNames  = []string{"Ahmed", "Andersen", "Bauer", "Bianchi", "Brown", "Costa", "Diaz", "Dubois", "Eriksson", "Fischer", "Garcia", "Haas", "Hansen", "Ivanov", "Jansen", "Kaya", "Kim", "Klein", "Kowalski", "Kumar", "Larsen", "Lehmann", "Lopez", "Maier", "Martin", "Mensah", "Meyer", "Moreau", "Nguyen", "Novak", "Okafor", "Olsen", "Park", "Patel", "Petrov", "Popescu", "Rossi", "Ruiz", "Santos", "Sato", "Schmidt", "Schulz", "Silva", "Singh", "Smith", "Suzuki", "Tanaka", "Tran", "Vogel", "Wagner", "Weber", "Wolf", "Yilmaz", "Young", "Zhang", "Zimmer"}
+	firstNames = []string{
+		"Ada", "Amir", "Anna", "Ben", "Carla", "Chen", "Clara", "David", "Elif", "Emma", "Erik",
+		"Fatima", "Felix", "Grace", "Hana", "Hugo", "Ines", "Ivan", "Jonas", "Julia", "Kofi", "Lara", "Leon", "Lina", "Lucia",
+		"Marco", "Maria", "Mei", "Mila", "Nina", "Noah", "Nora", "Olga", "Omar", "Paul", "Pia", "Ravi", "Rosa", "Sara",
+		"Sofia", "Tariq", "Theo", "Tom", "Uma", "Vera", "Yuki", "Yusuf", "Zoe",
+	}
+	lastNames = []string{
+		"Ahmed", "Andersen", "Bauer", "Bianchi", "Brown", "Costa", "Diaz", "Dubois", "Eriksson",
+		"Fischer", "Garcia", "Haas", "Hansen", "Ivanov", "Jansen", "Kaya", "Kim", "Klein", "Kowalski", "Kumar", "Larsen",
+		"Lehmann", "Lopez", "Maier", "Martin", "Mensah", "Meyer", "Moreau", "Nguyen", "Novak", "Okafor", "Olsen", "Park",
+		"Patel", "Petrov", "Popescu", "Rossi", "Ruiz", "Santos", "Sato", "Schmidt", "Schulz", "Silva", "Singh", "Smith",
+		"Suzuki", "Tanaka", "Tran", "Vogel", "Wagner", "Weber", "Wolf", "Yilmaz", "Young", "Zhang", "Zimmer",
+	}
 )
 
 // wards: key, name, floor, beds, the median cost of a visit.

@@ -25,7 +25,10 @@ func TestRunCheck(t *testing.T) {
 	if err := Run(context.Background(), Options{Check: true}, &out, &progress); err != nil {
 		t.Fatalf("%v\n%s%s", err, &out, &progress)
 	}
-	for _, want := range []string{"clinic=> SELECT count(*)", "average_age", "NOTICE:  dpproxy: ", "% of your budget spent, ", " like this", "(8 rows)", "(3 rows)", "ERROR:  "} {
+	for _, want := range []string{
+		"clinic=> SELECT count(*)", "average_age", "NOTICE:  dpproxy: ",
+		"% of your budget spent, ", " like this", "(8 rows)", "(3 rows)", "ERROR:  ",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &out)
 		}

@@ -28,7 +28,8 @@ type answer struct {
 }
 
 func (d *demo) dsn() string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(analyst, password), Host: d.proxy.Addr().String(), Path: "/" + database}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(analyst, password), Host: d.proxy.Addr().String(), Path: "/" +
+		database}
 	return u.String()
 }
 
@@ -72,7 +73,11 @@ func (d *demo) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nYour turn, until Ctrl-C (the password is %s, the analyst has a budget):\n\n    psql \"postgres://%s:%s@%s/%s\"\n\n"+
-		"Or in a browser, as %s: http://%s\n\n", password, analyst, password, net.JoinHostPort(host, port), database, analyst, d.proxy.ConsoleAddr())
+	fmt.Fprintf(
+		d.out,
+		"\nYour turn, until Ctrl-C (the password is %s, the analyst has a budget):\n\n    psql \"postgres://%s:%s@%s/%s\"\n\n"+
+			"Or in a browser, as %s: http://%s\n\n", password, analyst, password, net.JoinHostPort(host, port), database,
+		analyst,
+		d.proxy.ConsoleAddr())
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// hintAffordable adds to the refusal of a statement that is over budget which ε, or which margin, what is left still pays for. It follows from
-// the statement, the policy and what was charged, as the refusal does.
+// hintAffordable adds to the refusal of a statement that is over budget which ε, or which margin, what is left still
+// pays for. It follows from the statement, the policy and what was charged, as the refusal does.
 func (c *call) hintAffordable(ctx context.Context, p *calibrated, err error) error {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) || refused.Code != pgerr.BudgetExceeded {
@@ -44,8 +44,9 @@ func (c *call) affordable(ctx context.Context, p *calibrated) string {
 	return "RESET dpproxy.margin: " + text
 }
 
-// atAffordableEpsilon is the statement at an ε that still fits, without dpproxy.margin; nil: none is found. It begins with what the share that is left
-// would pay for, if the statement's curve were that of its price and no other budget had a say.
+// atAffordableEpsilon is the statement at an ε that still fits, without dpproxy.margin; nil: none is found. It begins
+// with what the share that is left would pay for, if the statement's curve were that of its price and no other budget
+// had a say.
 func (c *call) atAffordableEpsilon(ctx context.Context, p *calibrated) *calibrated {
 	balance, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
 	if err != nil {
@@ -66,7 +67,8 @@ func (c *call) atAffordableEpsilon(ctx context.Context, p *calibrated) *calibrat
 	return nil
 }
 
-// widerMargin is a margin for dpproxy.margin that still fits, about what the statement has at the price of atAffordableEpsilon; empty: none is found.
+// widerMargin is a margin for dpproxy.margin that still fits, about what the statement has at the price of
+// atAffordableEpsilon; empty: none is found.
 func (c *call) widerMargin(ctx context.Context, p, cheaper *calibrated) string {
 	if p.chargedInParts() {
 		return "" // what it costs follows from what is released first

@@ -20,9 +20,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// answerCache spares charge and measure where the analyst has asked the same question before. Its answer is in the ledger
-// (answers.ttl), or is being measured for another session of theirs: of this proxy (inFlight) or of another one, whose claim is in the
-// ledger.
+// answerCache spares charge and measure where the analyst has asked the same question before. Its answer is in the
+// ledger (answers.ttl), or is being measured for another session of theirs: of this proxy (inFlight) or of another one,
+// whose claim is in the ledger.
 type answerCache struct {
 	releaser
 	ledger   Ledger
@@ -43,10 +43,12 @@ func (k *answerCache) charge(ctx context.Context, scope session.Scope, p *privat
 	return err
 }
 
-// How long it waits between two looks for the answer of another proxy. How far that is from the first look, and not what is measured, decides.
+// How long it waits between two looks for the answer of another proxy. How far that is from the first look, and not
+// what is measured, decides.
 const firstLook, laterLook = 10 * time.Millisecond, 160 * time.Millisecond
 
-// chargeUnasked charges, unless another proxy has claimed the question. It waits for that one's answer, or the end of the claim.
+// chargeUnasked charges, unless another proxy has claimed the question. It waits for that one's answer, or the end of
+// the claim.
 func (k *answerCache) chargeUnasked(ctx context.Context, scope session.Scope, p *private) error {
 	for pause := firstLook; ; pause = min(2*pause, laterLook) {
 		costs := p.costs()
@@ -69,8 +71,8 @@ func (k *answerCache) chargeUnasked(ctx context.Context, scope session.Scope, p 
 	}
 }
 
-// acquire puts a question in flight. While the analyst is asking the same question from another connection, it waits for
-// the answer to that one, and takes it.
+// acquire puts a question in flight. While the analyst is asking the same question from another connection, it waits
+// for the answer to that one, and takes it.
 func (k *answerCache) acquire(ctx context.Context, p *private) (err error) {
 	for p.key != "" && p.costs() && ctx.Err() == nil {
 		p.flightDone = k.inFlight.acquire(ctx, p.key)
@@ -114,7 +116,8 @@ func (p *private) Bytes() int {
 	return n
 }
 
-// What is kept takes about so many bytes: of a release its calibrated mechanism, of an answer an integer, and a key beside its text.
+// What is kept takes about so many bytes: of a release its calibrated mechanism, of an answer an integer, and a key
+// beside its text.
 const (
 	releaseBytes = 12 << 10
 	valueBytes   = 8
@@ -153,8 +156,9 @@ func (k *answerCache) measure(ctx context.Context, p *private) ([]released, erro
 	return p.answer, nil
 }
 
-// keep stores the answer. Where another proxy has stored one since this statement's claim ended, that is the answer, and what was drawn here
-// is given to nobody (docs/privacy.md P23a). A store that fails costs the analyst a second charge later, and nothing else.
+// keep stores the answer. Where another proxy has stored one since this statement's claim ended, that is the answer,
+// and what was drawn here is given to nobody (docs/privacy.md P23a). A store that fails costs the analyst a second
+// charge later, and nothing else.
 func (k *answerCache) keep(ctx context.Context, p *private, asked *calibrated) error {
 	if p.key == "" || p.unkept {
 		return nil
@@ -183,9 +187,12 @@ func (k *answerCache) keep(ctx context.Context, p *private, asked *calibrated) e
 	return nil
 }
 
-// findAnswer looks for an answer that the analyst has already paid for. One whose stages have read the clock answers no later question.
+// findAnswer looks for an answer that the analyst has already paid for. One whose stages have read the clock answers no
+// later question.
 func (p *private) findAnswer(ctx context.Context) (err error) {
-	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.Plan.Stages, func(s rewrite.Stage) bool { return s.Query.Clock }) {
+	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.Plan.Stages, func(s rewrite.Stage) bool {
+		return s.Query.Clock
+	}) {
 		p.key = p.answerKey(p.calibrated)
 		p.answer, err = p.storedAnswer(ctx, p.calibrated, p.key)
 	}
@@ -195,9 +202,9 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 	return err
 }
 
-// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains; the ε says what the
-// answer may cost. The price that follows from it depends on the budget, which a reload may change: it is kept with the answer, and is in
-// the key only where margins choose it.
+// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains; the ε
+// says what the answer may cost. The price that follows from it depends on the budget, which a reload may change: it is
+// kept with the answer, and is in the key only where margins choose it.
 func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
 	settings := backendSettings(c.scope)
@@ -264,7 +271,8 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 	if len(answer) == 0 || answer[0].Price == nil || *answer[0].Price == p.price.Guarantee && !behind {
 		return p, nil
 	}
-	then := price{*answer[0].Price, slices.Index(mechanism.Orders, answer[0].Price.Order)} // Infinite where it is none of them
+	// Infinite where it is none of them
+	then := price{*answer[0].Price, slices.Index(mechanism.Orders, answer[0].Price.Order)}
 	drawn, err := then.calibrate(ctx, p.Plan, p.budget)
 	if err != nil {
 		return nil, err
@@ -278,7 +286,8 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 	return &out, nil
 }
 
-// keptBlock is a released block as the ledger keeps it: without its keys where they are declared, since the plan has them.
+// keptBlock is a released block as the ledger keeps it: without its keys where they are declared, since the plan has
+// them.
 type keptBlock struct {
 	Selected rewrite.KeyRows `json:",omitempty"`
 	Values   [][]int64

@@ -15,8 +15,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// TestAnswersOfOneNoise: what is said of a kept answer is said of the noise that it was drawn with. At one ε that differs between the ways to
-// pay, and with the budget. Where a margin chooses the way, the answer is kept for that alone.
+// TestAnswersOfOneNoise: what is said of a kept answer is said of the noise that it was drawn with. At one ε that
+// differs between the ways to pay, and with the budget. Where a margin chooses the way, the answer is kept for that
+// alone.
 func TestAnswersOfOneNoise(t *testing.T) {
 	w := newWorld(t)
 	c := &call{engine: w.engine, state: w.engine.state.Load(), scope: w.scope}
@@ -31,7 +32,9 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	if c.answerKey(ways[0]) != c.answerKey(ways[1]) {
 		t.Error("the key says how an answer was paid for")
 	}
-	text, err := json.Marshal(ways[0].kept([]released{{Released: gate.Released{Keys: rewrite.NewTable(0), Values: [][]int64{{7}}}}}))
+	text,
+		err := json.Marshal(
+		ways[0].kept([]released{{Released: gate.Released{Keys: rewrite.NewTable(0), Values: [][]int64{{7}}}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,8 @@ func TestAnswersOfOneNoise(t *testing.T) {
 		p.budget.margin = &wantedMargin{}
 	}
 	if ways[0].epsilon != ways[1].epsilon || c.answerKey(ways[0]) == c.answerKey(ways[1]) {
-		t.Errorf("%s and %s noise share a kept answer at epsilon %g", ways[0].Mechanisms[0].Releases[0].Chosen().Noise, ways[1].Mechanisms[0].Releases[0].Chosen().Noise, ways[0].epsilon)
+		t.Errorf("%s and %s noise share a kept answer at epsilon %g", ways[0].Mechanisms[0].Releases[0].Chosen().Noise,
+			ways[1].Mechanisms[0].Releases[0].Chosen().Noise, ways[0].epsilon)
 	}
 	again, err := prepareWays(context.Background(), statementOf(1, countUpTo(1000000)), b)
 	if err != nil {
@@ -63,7 +67,8 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	}
 }
 
-// TestBytesOfWhatIsBound: releases count, an answer that is known, its keys where the plan has none, and the lines of an EXPLAIN.
+// TestBytesOfWhatIsBound: releases count, an answer that is known, its keys where the plan has none, and the lines of
+// an EXPLAIN.
 func TestBytesOfWhatIsBound(t *testing.T) {
 	c := &call{sql: strings.Repeat("x", 100)}
 	key := rewrite.Canonical("abc")
@@ -72,7 +77,9 @@ func TestBytesOfWhatIsBound(t *testing.T) {
 	selected := rewrite.Block{KeyTypes: []uint32{25}, Releases: releases}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{declared, selected}}
 	mechanisms := gate.Mechanisms{Releases: []*mechanism.Prepared{{}, {}}}
-	p := &private{call: c, calibrated: &calibrated{Statement: estimate.Statement{Plan: plan, Mechanisms: []gate.Mechanisms{mechanisms, mechanisms}}}}
+	p := &private{call: c, calibrated: &calibrated{Statement: estimate.Statement{Plan: plan, Mechanisms: []gate.Mechanisms{
+		mechanisms, mechanisms,
+	}}}}
 	planned := 100*session.TreeBytes + plan.Bytes() + 4*releaseBytes
 	if plan.Bytes() < 4<<10 {
 		t.Errorf("the plan itself takes %d bytes", plan.Bytes())
@@ -92,13 +99,16 @@ func TestBytesOfWhatIsBound(t *testing.T) {
 	}
 }
 
-// TestSumsOfKeptAnswers: an answer that was kept adds up to what it was; one that was kept without what adds up has no margin.
+// TestSumsOfKeptAnswers: an answer that was kept adds up to what it was; one that was kept without what adds up has no
+// margin.
 func TestSumsOfKeptAnswers(t *testing.T) {
 	keys := rewrite.KeyRows{key("a"), key("b")}
 	count := scalar(0, 1<<20, 1, laplace)
 	count.Decides = true
-	p := calibratedFor(t, rewrite.Block{KeyTypes: make([]uint32, 1), Keys: keys, Releases: []mechanism.Release{count}}, mechanism.Guarantee{Epsilon: .33})
-	drawn, _ := draw(mechanism.NewSource(), p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: keys, Values: [][]int64{{0, 90}}})
+	p := calibratedFor(t, rewrite.Block{KeyTypes: make([]uint32, 1), Keys: keys, Releases: []mechanism.Release{count}},
+		mechanism.Guarantee{Epsilon: .33})
+	drawn, _ := draw(mechanism.NewSource(), p.Mechanisms[0], p.Plan.Blocks[0].Releases,
+		measured{Keys: keys, Values: [][]int64{{0, 90}}})
 	text, err := json.Marshal(p.kept([]released{drawn}))
 	if err != nil {
 		t.Fatal(err)

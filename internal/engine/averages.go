@@ -12,11 +12,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// An average is as far off as its sum and its count, divided by the rows that were released. So a statement whose averages have to keep a
-// margin is charged in parts, each of which follows from what was released for those before: first all but these sums, with counts that
-// tell how many rows there are; then better counts, where the margin needs them; then the sums (docs/privacy.md P18a).
+// An average is as far off as its sum and its count, divided by the rows that were released. So a statement whose
+// averages have to keep a margin is charged in parts, each of which follows from what was released for those before:
+// first all but these sums, with counts that tell how many rows there are; then better counts, where the margin needs
+// them; then the sums (docs/privacy.md P18a).
 
-// wantedAverages finds the sums of a block that are charged in this way, and the margins that their averages have to keep, in steps per row.
+// wantedAverages finds the sums of a block that are charged in this way, and the margins that their averages have to
+// keep, in steps per row.
 func (b statementBudget) wantedAverages(block *rewrite.Block) map[int]float64 {
 	wanted := map[int]float64{}
 	for j, r := range block.Releases {
@@ -38,7 +40,8 @@ func averages(block *rewrite.Block, release int) bool {
 		if !slices.Contains(c.Releases, release) {
 			continue
 		}
-		if !c.Average || len(c.Releases) != 2 || c.Releases[0] != release || block.Releases[release].CountRef != c.Releases[1] {
+		if !c.Average || len(c.Releases) != 2 || c.Releases[0] != release ||
+			block.Releases[release].CountRef != c.Releases[1] {
 			return false
 		}
 		found = true
@@ -46,10 +49,13 @@ func averages(block *rewrite.Block, release int) bool {
 	return found && block.Releases[release].Kind == mechanism.SumGivenCount
 }
 
-// divides says whether a release is a count that averages are divided by, and nothing else: it is not shown, nor says which groups there are.
+// divides says whether a release is a count that averages are divided by, and nothing else: it is not shown, nor says
+// which groups there are.
 func divides(block *rewrite.Block, release int) bool {
 	used := slices.Contains(block.Exists, release) || block.SelectBy == release+1 || block.Releases[release].Margin > 0
-	return !used && !slices.ContainsFunc(block.Columns, func(c rewrite.Column) bool { return slices.Contains(c.Releases, release) && !c.Average })
+	return !used && !slices.ContainsFunc(block.Columns, func(c rewrite.Column) bool {
+		return slices.Contains(c.Releases, release) && !c.Average
+	})
 }
 
 // unjoined is a release whose noise is its own, and none that it shares with others.
@@ -58,7 +64,8 @@ func unjoined(r mechanism.Release) mechanism.Release {
 	return r
 }
 
-// halved is half of what may be spent: an average is as far off as its count and its sum at the least cost where both cost the same.
+// halved is half of what may be spent: an average is as far off as its count and its sum at the least cost where both
+// cost the same.
 func halved(g mechanism.Guarantee) mechanism.Guarantee {
 	g.Epsilon /= 2
 	return g
@@ -102,8 +109,8 @@ type wantedAverage struct {
 	margin float64
 }
 
-// keeps says of a mechanism of the sum and one of the count whether the margin is kept in a group of so many rows. If it is, it is in a
-// larger one.
+// keeps says of a mechanism of the sum and one of the count whether the margin is kept in a group of so many rows. If
+// it is, it is in a larger one.
 func (w wantedAverage) keeps(sum, count *mechanism.Prepared) func(n int64) bool {
 	z, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
 	return func(n int64) bool { return n > 0 && estimate.WidestAverage(w.sum.PerRow, n, z, rows) <= w.margin }
@@ -118,7 +125,8 @@ func (w wantedAverage) ofCount(n int64, sum, count *mechanism.Prepared) float64 
 // mostRows bounds the rows of a group.
 const mostRows = 1 << 60
 
-// leastRows is the least number of rows for which count and sum keep the margin if each costs half of the most; 0: there is none.
+// leastRows is the least number of rows for which count and sum keep the margin if each costs half of the most; 0:
+// there is none.
 func (w wantedAverage) leastRows(count mechanism.Release, most mechanism.Guarantee) int64 {
 	rows, err := mechanism.Prepare(unjoined(count), halved(most))
 	if err != nil {
@@ -143,12 +151,12 @@ func (w wantedAverage) leastRows(count mechanism.Release, most mechanism.Guarant
 	return high
 }
 
-// tellsRows says how far off, as a part of the least rows for which a margin can be had, a first count may be: it tells which groups have
-// that many, and how many rows the smallest of them has.
+// tellsRows says how far off, as a part of the least rows for which a margin can be had, a first count may be: it tells
+// which groups have that many, and how many rows the smallest of them has.
 const tellsRows = 5
 
-// prepareFirst gives a sum its part of the price, in case its margin cannot be had, and a count that is there for averages alone the least
-// with which it tells the rows, at most its part. nil: the release is none of these.
+// prepareFirst gives a sum its part of the price, in case its margin cannot be had, and a count that is there for
+// averages alone the least with which it tells the rows, at most its part. nil: the release is none of these.
 func (l later) prepareFirst(block *rewrite.Block, wanted map[int]float64, release int) (*mechanism.Prepared, error) {
 	r := block.Releases[release]
 	if wanted[release] > 0 {
@@ -167,7 +175,9 @@ func (l later) prepareFirst(block *rewrite.Block, wanted map[int]float64, releas
 	if least == math.MaxInt64 || !divides(block, release) {
 		return nil, nil
 	}
-	g, ok, err := mechanism.LeastGuarantee(unjoined(r), l.part(r), func(p *mechanism.Prepared) bool { return p.PlannedMargin() <= float64(least)/tellsRows })
+	g, ok, err := mechanism.LeastGuarantee(unjoined(r), l.part(r), func(p *mechanism.Prepared) bool {
+		return p.PlannedMargin() <= float64(least)/tellsRows
+	})
 	if err != nil || !ok {
 		g = l.part(r)
 	}
@@ -185,12 +195,12 @@ func smallest(counts []int64, holds func(n int64) bool) int64 {
 	return found
 }
 
-// countIsEnough is how much of a margin a count may take up. At .9 the sum costs 2.3 times what it would beside an exact count; beside a
-// better count, which costs as much as it, 1.4 times, and both 2.8 times.
+// countIsEnough is how much of a margin a count may take up. At .9 the sum costs 2.3 times what it would beside an
+// exact count; beside a better count, which costs as much as it, 1.4 times, and both 2.8 times.
 const countIsEnough = .9
 
-// betterCount is the least noise of a count with which averages keep their margins in all groups in which they can, or the part that it has
-// without a margin where they can in none; nil: it is good enough.
+// betterCount is the least noise of a count with which averages keep their margins in all groups in which they can, or
+// the part that it has without a margin where they can in none; nil: it is good enough.
 func (p *calibrated) betterCount(block, release int, counts []int64) *mechanism.Prepared {
 	r, first := unjoined(p.Plan.Blocks[block].Releases[release]), p.Mechanisms[block].Releases[release]
 	most := p.mostOfCount(block, release)
@@ -238,8 +248,8 @@ func prepareAtMost(r mechanism.Release, g, most mechanism.Guarantee) *mechanism.
 	return p
 }
 
-// sumWithin spends the least on a sum with which its averages keep their margin in all groups in which they can for the most that it may
-// cost. Where they can in none it has its part, as without a margin.
+// sumWithin spends the least on a sum with which its averages keep their margin in all groups in which they can for the
+// most that it may cost. Where they can in none it has its part, as without a margin.
 func (p *calibrated) sumWithin(block, release int, counts []int64, most mechanism.Guarantee) *mechanism.Prepared {
 	b, r := p.Mechanisms[block], unjoined(p.Plan.Blocks[block].Releases[release])
 	w, count := wantedAverage{r, p.wanted[block][release]}, b.Releases[r.CountRef]
@@ -259,7 +269,8 @@ func (p *calibrated) sumWithin(block, release int, counts []int64, most mechanis
 
 // mostOfSum is the most that a sum and a better count for it may cost: its part of what the first charge leaves.
 func (p *calibrated) mostOfSum(block, release int) mechanism.Guarantee {
-	return p.later.mostOf(p.Plan.Blocks[block].Releases[release], p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon)
+	return p.later.mostOf(p.Plan.Blocks[block].Releases[release],
+		p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon)
 }
 
 // mostOfCount is the most that a better count may cost: half of what its sums may.
@@ -273,7 +284,8 @@ func (p *calibrated) mostOfCount(block, release int) mechanism.Guarantee {
 	return most
 }
 
-// mostCharge is the most that all parts may cost together: at the order of the price, as nothing is known of it at others.
+// mostCharge is the most that all parts may cost together: at the order of the price, as nothing is known of it at
+// others.
 func (p *calibrated) mostCharge() ledger.Charge {
 	if p.look != nil {
 		c := p.look.whole.charge
@@ -295,5 +307,7 @@ func (p *calibrated) ofAverages() string {
 		return ""
 	}
 	rest := p.later.price.Epsilon - p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon
-	return fmt.Sprintf("their sums, and better counts where the margins need them, are charged once the counts are released: at most %s", p.price.info(rest))
+	return fmt.Sprintf(
+		"their sums, and better counts where the margins need them, are charged once the counts are released: at most %s",
+		p.price.info(rest))
 }

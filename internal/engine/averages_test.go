@@ -30,9 +30,11 @@ func averagesWithin(t testing.TB, method policy.Method, margin float64) *calibra
 	return sharedWithin(t, averageOf(), budgetOf(method, 10, .5), margin)
 }
 
-// drawnFor draws the count of a group of so many rows whose values are each so much, and what is charged behind it. It gives the answer, the
-// mechanisms, and what all parts cost at the order of the price.
-func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64, rows ...int64) (answer []released, last *calibrated, paid float64) {
+// drawnFor draws the count of a group of so many rows whose values are each so much, and what is charged behind it. It
+// gives the answer, the mechanisms, and what all parts cost at the order of the price.
+func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64, rows ...int64) (answer []released,
+	last *calibrated, paid float64,
+) {
 	t.Helper()
 	m := measured{Keys: make(rewrite.KeyRows, len(rows)), Values: [][]int64{rows, nil}}
 	for _, n := range rows {
@@ -73,8 +75,9 @@ func (p *calibrated) widestOf(n int64) (widest float64) {
 	return widest
 }
 
-// TestAveragesKeepTheirMargin: whatever sum is released, the margin of an average is at most what was asked for in every group in which that
-// can be had for the most that the statement may cost, and hardly less in the smallest of them; all parts together cost no more.
+// TestAveragesKeepTheirMargin: whatever sum is released, the margin of an average is at most what was asked for in
+// every group in which that can be had for the most that the statement may cost, and hardly less in the smallest of
+// them; all parts together cost no more.
 func TestAveragesKeepTheirMargin(t *testing.T) {
 	source := mechanism.NewSource()
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
@@ -94,7 +97,8 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 		} {
 			p := averagesWithin(t, method, c.margin)
 			answer, last, paid := drawnFor(t, p, source, 7, c.rows...)
-			if most := p.budget.priceAt(p.budget.most, p.price.order).Epsilon; paid > most*(1+1e-9) || method == policy.Pure && paid > c.most {
+			if most := p.budget.priceAt(p.budget.most, p.price.order).Epsilon; paid > most*(1+1e-9) || method == policy.Pure &&
+				paid > c.most {
 				t.Errorf("%s %v: %g is paid, of at most %g", method, c, paid, most)
 			}
 			for g, n := range answer[0].Values[0] {
@@ -111,7 +115,8 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 				t.Fatal(err)
 			}
 			for j := range again.Mechanisms[0].Releases {
-				if a, b := again.Mechanisms[0].Releases[j], last.Mechanisms[0].Releases[j]; a.Epsilon() != b.Epsilon() || a.Chosen().Scale != b.Chosen().Scale {
+				if a, b := again.Mechanisms[0].Releases[j], last.Mechanisms[0].Releases[j]; a.Epsilon() != b.Epsilon() ||
+					a.Chosen().Scale != b.Chosen().Scale {
 					t.Errorf("%s %v: the noise of release %d of a kept answer is not known again", method, c, j)
 				}
 			}
@@ -119,8 +124,9 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 	}
 }
 
-// TestAveragesWithoutTheirMargin: where it can be had in no group count and sum have their parts, as without a margin, where there are no
-// rows nothing is charged behind the count, and where no number of rows would do the statement is refused.
+// TestAveragesWithoutTheirMargin: where it can be had in no group count and sum have their parts, as without a margin,
+// where there are no rows nothing is charged behind the count, and where no number of rows would do the statement is
+// refused.
 func TestAveragesWithoutTheirMargin(t *testing.T) {
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		p := averagesWithin(t, method, .5)
@@ -145,8 +151,8 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 	}
 }
 
-// TestAveragesFitTheBudget: the budget holds as many such statements as EXPLAIN says, in all their parts: no more over hardly enough rows, and
-// many more over many.
+// TestAveragesFitTheBudget: the budget holds as many such statements as EXPLAIN says, in all their parts: no more over
+// hardly enough rows, and many more over many.
 func TestAveragesFitTheBudget(t *testing.T) {
 	source := mechanism.NewSource()
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
@@ -167,8 +173,8 @@ func TestAveragesFitTheBudget(t *testing.T) {
 	}
 }
 
-// TestAveragesWithinCover draws counts, calibrates better counts and sums for them, and draws those: the margin is what was asked for or less,
-// and holds the answer in 95% of the draws. A wrong alarm has a chance below 1e-6.
+// TestAveragesWithinCover draws counts, calibrates better counts and sums for them, and draws those: the margin is what
+// was asked for or less, and holds the answer in 95% of the draws. A wrong alarm has a chance below 1e-6.
 func TestAveragesWithinCover(t *testing.T) {
 	const draws = 1000
 	source := mechanism.NewSource()
@@ -190,18 +196,22 @@ func TestAveragesWithinCover(t *testing.T) {
 					}
 				}
 				if !stattest.AtLeast(hits, draws, .945) {
-					t.Errorf("%s: averages of %d in %d rows are within their margin in %d of %d draws", method, each, rows, hits, draws)
+					t.Errorf("%s: averages of %d in %d rows are within their margin in %d of %d draws", method, each, rows, hits,
+						draws)
 				}
 			}
 		}
 	}
 }
 
-// TestMarginsOfOtherAggregates: a sum that is averaged and shown too, or a variance, has no margin before it is drawn, and counts that are
-// shown keep theirs from the first charge on.
+// TestMarginsOfOtherAggregates: a sum that is averaged and shown too, or a variance, has no margin before it is drawn,
+// and counts that are shown keep theirs from the first charge on.
 func TestMarginsOfOtherAggregates(t *testing.T) {
 	plan := averageOf()
-	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: width})
+	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, rewrite.Column{
+		Type: pgtype.Int8OID, Releases: []int{1, 0},
+		DoubledCenter: width,
+	})
 	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5)); codeOf(err) != "0A000" {
 		t.Errorf("a sum that is averaged too: %v", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkBind measures what a Bind of a private statement costs the proxy, with databases that answer at once: planning with values
-// that were planned before, and with new ones.
+// BenchmarkBind measures what a Bind of a private statement costs the proxy, with databases that answer at once:
+// planning with values that were planned before, and with new ones.
 func BenchmarkBind(b *testing.B) {
 	const sql = "SELECT ward, count(*), avg(age) FROM patients WHERE age BETWEEN $1 AND 65 GROUP BY ward"
 	for _, c := range []struct {

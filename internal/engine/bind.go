@@ -76,14 +76,19 @@ type private struct {
 
 	// What is known once it is answered.
 	figured []estimate.Figure // how far each aggregate may be off
-	said    []string          // of released values: groups that are not shown, sums of those that are, places that are certain; empty where there is nothing to say
-	placed  estimate.Places
+	// of released values: groups that are not shown, sums of those that are, places that are certain; empty where there is
+	// nothing to say
+	said   []string
+	placed estimate.Places
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.
-func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
+func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte,
+	resultFormats []int16,
+) (session.Bound, error) {
 	bound, err := p.bind(ctx, scope, formats, values, resultFormats)
-	if errors.Is(err, errChanged) || errors.Is(err, ledger.ErrReplanned) { // the catalogs, or the policy, have been read again
+	// the catalogs, or the policy, have been read again
+	if errors.Is(err, errChanged) || errors.Is(err, ledger.ErrReplanned) {
 		bound, err = p.bind(ctx, scope, formats, values, resultFormats)
 	}
 	if err != nil {
@@ -93,7 +98,9 @@ func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int1
 	return bound, nil
 }
 
-func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
+func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte,
+	resultFormats []int16,
+) (session.Bound, error) {
 	s, err := p.engine.enter()
 	if err != nil {
 		return nil, err
@@ -110,7 +117,10 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
 			pgerr.Hint("The database has changed since the statement was prepared. Prepare it again."))
 	}
-	c := &call{engine: p.engine, state: s, scope: scope, analysis: a, sql: p.statement.SQL, formats: formats, values: values, resultFormats: resultFormats}
+	c := &call{
+		engine: p.engine, state: s, scope: scope, analysis: a, sql: p.statement.SQL, formats: formats,
+		values: values, resultFormats: resultFormats,
+	}
 	switch {
 	case a.explain != nil:
 		return c.bindExplain(ctx, *a.explain)
@@ -124,8 +134,8 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 	return c.bindPrivate(ctx)
 }
 
-// bindPrivate plans and calibrates the statement, and has the shadow and main take the queries before anything is charged.
-// Main is not asked where the answer is known.
+// bindPrivate plans and calibrates the statement, and has the shadow and main take the queries before anything is
+// charged. Main is not asked where the answer is known.
 func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 	cal, err := c.calibratedPlan(ctx)
 	if err != nil {
@@ -159,8 +169,9 @@ func (c *call) keepsEmpty() bool {
 	return wanted == policy.KeepEmptyGroups
 }
 
-// enter keeps the connections that the statement was bound to until leave: what is charged is answered under the policy that it is
-// charged under. What was bound before a reload is to be bound again, since a portal or a cursor may wait for long.
+// enter keeps the connections that the statement was bound to until leave: what is charged is answered under the policy
+// that it is charged under. What was bound before a reload is to be bound again, since a portal or a cursor may wait
+// for long.
 func (c *call) enter() error {
 	now := c.engine.state.Load()
 	if err := c.engine.knows(now, c.scope.Analyst); err != nil {

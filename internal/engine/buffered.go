@@ -20,8 +20,8 @@ type bufferedRows struct {
 	notices []*pgconn.Notice
 }
 
-// buffer reads the first rows of an answer. A client that pages slowly holds no connection of an answer that is not longer, and an error of
-// computing one reaches it instead of the first row.
+// buffer reads the first rows of an answer. A client that pages slowly holds no connection of an answer that is not
+// longer, and an error of computing one reaches it instead of the first row.
 func buffer(rows *openRows, account *memory.Account, notices []*pgconn.Notice) (session.Rows, error) {
 	first := session.NewStored(rows.columns, account)
 	for {

@@ -26,7 +26,8 @@ type calibrated struct {
 	share   float64 // of the analyst's whole budget that the price of the nominal ε takes
 	fits    int     // how many such statements the whole budget holds: of one that is charged in parts, at least
 	loss    float64 // what to compare ways to pay by
-	// wanted are the margins that averages of each block have to keep, in steps per row, by the sum that is charged once the counts are released.
+	// wanted are the margins that averages of each block have to keep, in steps per row, by the sum that is charged once
+	// the counts are released.
 	wanted []map[int]float64
 	charge ledger.Charge
 	other  *calibrated // the way to pay that was not taken; nil: there is none
@@ -38,8 +39,8 @@ type calibrated struct {
 	later  later
 }
 
-// selects gives the number of units from which on a group is shown with probability ½ or more, and from which on but for a chance below
-// 1e-9. false: the groups are declared.
+// selects gives the number of units from which on a group is shown with probability ½ or more, and from which on but
+// for a chance below 1e-9. false: the groups are declared.
 func selects(b gate.Mechanisms) (half, always int64, ok bool) {
 	switch {
 	case b.Selection != nil:
@@ -66,14 +67,16 @@ func (c *call) calibrate(ctx context.Context, plan *rewrite.Plan) (*calibrated, 
 		return nil, err
 	case err != nil:
 		return nil, refusal.New(refusal.NoMechanism, "no mechanism answers this within the rules: "+err.Error(),
-			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
+			pgerr.Hint(
+				"Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
 	}
 	if err := p.checkThreshold(); err != nil {
 		return nil, err
 	}
 	if p.epsilon > plan.EpsilonMax {
 		return nil, pgerr.New(pgerr.InvalidParameterValue,
-			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", estimate.Number(p.epsilon), estimate.Number(plan.EpsilonMax)),
+			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", estimate.Number(p.epsilon),
+				estimate.Number(plan.EpsilonMax)),
 			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
 	}
 	p = c.lookFirst(ctx, p)
@@ -99,8 +102,9 @@ func (c *call) budget(ctx context.Context, plan *rewrite.Plan) (statementBudget,
 	return b, nil
 }
 
-// shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each. Of the ways to pay it takes the
-// one with the least expected error, and order ∞ where that is the cheapest and the other gains little.
+// shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each. Of the ways
+// to pay it takes the one with the least expected error, and order ∞ where that is the cheapest and the other gains
+// little.
 func shareBudget(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
 	ways, err := prepareWays(ctx, plan, b)
 	if err != nil {
@@ -124,8 +128,9 @@ func shareBudget(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*c
 	return best, nil
 }
 
-// prepareWays calibrates the releases of a plan for each way to pay that can answer it, in the order of their prices. If none can, it says
-// why the first cannot. Where ctx ends it says that, whatever ways it has: what is chosen is kept for others.
+// prepareWays calibrates the releases of a plan for each way to pay that can answer it, in the order of their prices.
+// If none can, it says why the first cannot. Where ctx ends it says that, whatever ways it has: what is chosen is kept
+// for others.
 func prepareWays(ctx context.Context, plan *rewrite.Plan, b statementBudget) (ways []*calibrated, first error) {
 	for _, price := range b.prices(b.epsilon) {
 		p, err := price.calibrate(ctx, plan, b)
@@ -145,20 +150,24 @@ func prepareWays(ctx context.Context, plan *rewrite.Plan, b statementBudget) (wa
 }
 
 const (
-	// worthNoPure is how small the error of noise without a pure ε must be against that of noise with one, where that is paid at order ∞. A
-	// single statement without a pure ε ends the use of order ∞ for its period, and has to pay for converting another order first: what is
-	// left falls by several times its ε. A gain of a few percent is not worth that.
+	// worthNoPure is how small the error of noise without a pure ε must be against that of noise with one, where that is
+	// paid at order ∞. A single statement without a pure ε ends the use of order ∞ for its period, and has to pay for
+	// converting another order first: what is left falls by several times its ε. A gain of a few percent is not worth
+	// that.
 	worthNoPure = .9
 	// lossRounding bounds the relative difference of two losses that count as equal.
 	lossRounding = 1e-9
-	// shareRounding bounds the relative error of adding up the shares of a statement. Every calibration errs on the private side by 1e-9,
-	// far more than that.
+	// shareRounding bounds the relative error of adding up the shares of a statement. Every calibration errs on the
+	// private side by 1e-9, far more than that.
 	shareRounding = 1e-12
 )
 
 // calibrate calibrates the releases of a plan for one way to pay. It is an error if they do not keep dpproxy.margin.
 func (p price) calibrate(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	out := &calibrated{Statement: estimate.Statement{Plan: plan}, epsilon: b.epsilon, price: p, budget: b, later: p.laterOf(plan, b)}
+	out := &calibrated{
+		Statement: estimate.Statement{Plan: plan}, epsilon: b.epsilon, price: p, budget: b,
+		later: p.laterOf(plan, b),
+	}
 	for i := range plan.Blocks {
 		wanted := b.wantedAverages(&plan.Blocks[i])
 		block, err := p.calibrateBlock(ctx, &plan.Blocks[i], wanted, out.later, b)
@@ -175,8 +184,8 @@ func (p price) calibrate(ctx context.Context, plan *rewrite.Plan, b statementBud
 	return out, nil
 }
 
-// settle finds out what the statement costs. One whose releases have margins of their own costs what they need; any other costs what was
-// asked.
+// settle finds out what the statement costs. One whose releases have margins of their own costs what they need; any
+// other costs what was asked.
 func (p *calibrated) settle(b statementBudget) {
 	p.charge = p.composed(func(int, int) bool { return true })
 	paid := p.price.paidBy(p.charge.Curve)
@@ -192,7 +201,8 @@ func (p *calibrated) settle(b statementBudget) {
 	}
 }
 
-// costing gives a charge its nominal ε. Shares of ε need not add up to ε in floating point; what pays ε costs exactly its ε.
+// costing gives a charge its nominal ε. Shares of ε need not add up to ε in floating point; what pays ε costs exactly
+// its ε.
 func costing(epsilon float64, c ledger.Charge) ledger.Charge {
 	if math.Abs(c.Curve.Pure-epsilon) <= shareRounding*epsilon {
 		c.Curve.Pure = epsilon
@@ -238,7 +248,9 @@ func (p *calibrated) ownMargins() bool {
 }
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
-func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later, b statementBudget) (out gate.Mechanisms, err error) {
+func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later,
+	b statementBudget,
+) (out gate.Mechanisms, err error) {
 	if block.Select != nil && block.SelectBy == 0 {
 		g := p.divide(max(block.Select.Weight, 1), l.whole.total)
 		g.Delta = b.selectionDelta
@@ -259,7 +271,8 @@ func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, wanted 
 	return out, err
 }
 
-// composed returns the charge for selections and some releases together; a selection, which is release −1 of its block, has a δ of its own.
+// composed returns the charge for selections and some releases together; a selection, which is release −1 of its block,
+// has a δ of its own.
 func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
 	charge := ledger.Charge{Fingerprint: p.Plan.Fingerprint, Method: p.budget.method}
 	var releases []mechanism.Release
@@ -294,9 +307,9 @@ func (p *calibrated) items(of func(block, release int) bool) (list []gate.Item) 
 	return list
 }
 
-// expectedLoss compares ways to pay: the sum of the expected squared errors of all releases, each in units of its sensitivity, times the
-// part of the budget that the statement takes, because an error falls with the root of that. Ranks count as Laplace noise of their pure ε
-// would, and a selection as the Laplace noise that has its threshold.
+// expectedLoss compares ways to pay: the sum of the expected squared errors of all releases, each in units of its
+// sensitivity, times the part of the budget that the statement takes, because an error falls with the root of that.
+// Ranks count as Laplace noise of their pure ε would, and a selection as the Laplace noise that has its threshold.
 func (p *calibrated) expectedLoss(b statementBudget) float64 {
 	sum := 0.0
 	for i, block := range p.Plan.Blocks {

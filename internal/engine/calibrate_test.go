@@ -27,8 +27,8 @@ func (p *polled) Err() error {
 
 func (p *polled) Value(any) any { return nil }
 
-// TestCalibrationStops: before each calibration the context is looked at, and where it has ended nothing more is calibrated, nor is another
-// reason given.
+// TestCalibrationStops: before each calibration the context is looked at, and where it has ended nothing more is
+// calibrated, nor is another reason given.
 func TestCalibrationStops(t *testing.T) {
 	plan := statementOf(0, mechanism.Release{})
 	for i := range int64(40) {

@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// checkFinish has PostgreSQL prepare the finish query before anything is charged: its types must be those that the client
-// knows. So must those of the stages be what main will read.
+// checkFinish has PostgreSQL prepare the finish query before anything is charged: its types must be those that the
+// client knows. So must those of the stages be what main will read.
 func (c *call) checkFinish(ctx context.Context, p *rewrite.Plan) error {
 	if err := c.engine.mayRead(p.Finish.On); err != nil {
 		return err
@@ -35,7 +35,8 @@ func (c *call) checkFinish(ctx context.Context, p *rewrite.Plan) error {
 	return c.checkTypes(ctx, p.Finish, types)
 }
 
-// checkTypes holds a query over released values to the types of its columns. Texts repeat, so each is checked once for an analysis.
+// checkTypes holds a query over released values to the types of its columns. Texts repeat, so each is checked once for
+// an analysis.
 func (c *call) checkTypes(ctx context.Context, f rewrite.Finish, columns []uint32) error {
 	if _, checked := c.analysis.finished.Load(f.SQL); checked {
 		return nil
@@ -52,7 +53,9 @@ func (c *call) checkTypes(ctx context.Context, f rewrite.Finish, columns []uint3
 		c.engine.log.Error("finish query refused", "analyst", c.scope.Analyst, "error", err.Error())
 		return errFinish()
 	}
-	if !slices.EqualFunc(described.Fields, columns, func(a pgconn.FieldDescription, oid uint32) bool { return a.DataTypeOID == oid }) {
+	if !slices.EqualFunc(described.Fields, columns, func(a pgconn.FieldDescription, oid uint32) bool {
+		return a.DataTypeOID == oid
+	}) {
 		c.engine.log.Error("finish query has other types than the statement", "analyst", c.scope.Analyst)
 		return errFinish()
 	}
@@ -60,11 +63,13 @@ func (c *call) checkTypes(ctx context.Context, f rewrite.Finish, columns []uint3
 	return nil
 }
 
-// refusesForm says whether PostgreSQL has looked at a query and does not take it: it knows no such syntax, name, type or feature, a
-// constant is none of its type, or the query is too large. Everything else, a lost connection, a limit or a cancel, says nothing of the query.
+// refusesForm says whether PostgreSQL has looked at a query and does not take it: it knows no such syntax, name, type
+// or feature, a constant is none of its type, or the query is too large. Everything else, a lost connection, a limit or
+// a cancel, says nothing of the query.
 func refusesForm(err error) bool {
 	var refused *pgconn.PgError
-	return errors.As(err, &refused) && len(refused.Code) == 5 && slices.Contains([]string{"0A", "22", "42", "54"}, refused.Code[:2])
+	return errors.As(err, &refused) && len(refused.Code) == 5 &&
+		slices.Contains([]string{"0A", "22", "42", "54"}, refused.Code[:2])
 }
 
 // errFinish refuses what rewrite planned and PostgreSQL does not take. Nothing has been charged.
@@ -77,9 +82,9 @@ func errFinish() error {
 var errChanged = refusal.New(refusal.Database, "a table of the main database has changed and cannot be used as it was",
 	pgerr.Hint("Nothing was charged. Ask again later, or tell the administrator: the proxy's log says what has changed."))
 
-// checkMeasure has main refuse, before anything is charged, what it would refuse afterwards (docs/privacy.md P27): main parses the
-// measure queries and proves what they rest on. It does so before every charge, since it may have changed since the last one. The
-// measure proves the same again in its own snapshot.
+// checkMeasure has main refuse, before anything is charged, what it would refuse afterwards (docs/privacy.md P27): main
+// parses the measure queries and proves what they rest on. It does so before every charge, since it may have changed
+// since the last one. The measure proves the same again in its own snapshot.
 func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 	m := gate.Measurement(p.Plan, backendSettings(c.scope))
 	if len(m.Queries) == 0 {
@@ -90,22 +95,25 @@ func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 	var refused *backend.RefusedError
 	switch {
 	case errors.As(err, &unproven) && unproven.Proof.Of != "":
-		return refusal.New(refusal.EqualValues, "the database compares as equal some of "+unproven.Proof.Of+", which have to differ",
+		return refusal.New(refusal.EqualValues, "the database compares as equal some of "+unproven.Proof.Of+
+			", which have to differ",
 			pgerr.Hint("Name each value once, or compare under another collation: write COLLATE \"C\". Nothing was charged."))
 	case errors.As(err, &unproven):
 		c.engine.log.Warn("main has changed since its catalogs were read", "reason", unproven.Error())
 		c.engine.reread(ctx, c.state)
 		return errChanged
 	case errors.As(err, &refused):
-		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "error", err.Error())
+		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.Plan.Fingerprint,
+			"error", err.Error())
 		return refusal.New(refusal.AnotherForm, "the main database does not take this form of the query",
-			pgerr.Hint("Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log has the reason."))
+			pgerr.Hint(
+				"Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log has the reason."))
 	}
 	return err
 }
 
-// certified refuses a statement that asks main what is not certified, unless the policy has it run all the same. The reason is for the
-// administrator.
+// certified refuses a statement that asks main what is not certified, unless the policy has it run all the same. The
+// reason is for the administrator.
 func (c *call) certified(p *calibrated) error {
 	reason := p.certificate.Err()
 	if reason == nil {
@@ -115,13 +123,15 @@ func (c *call) certified(p *calibrated) error {
 		return c.notCertified(p.Plan, reason)
 	}
 	c.engine.metrics.Uncertified()
-	c.engine.log.Warn("a query for main is not certified, and runs", "analyst", c.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "reason", reason.Error())
+	c.engine.log.Warn("a query for main is not certified, and runs", "analyst", c.scope.Analyst, "fingerprint",
+		p.Plan.Fingerprint, "reason", reason.Error())
 	return nil
 }
 
 // notCertified is the refusal.
 func (c *call) notCertified(plan *rewrite.Plan, reason error) error {
 	c.engine.metrics.Uncertified()
-	c.engine.log.Error("a query for main is not certified", "analyst", c.scope.Analyst, "fingerprint", plan.Fingerprint, "reason", reason.Error())
+	c.engine.log.Error("a query for main is not certified", "analyst", c.scope.Analyst, "fingerprint", plan.Fingerprint,
+		"reason", reason.Error())
 	return refusal.New(refusal.NotCertified, "what this statement asks of the main database is not certified")
 }

@@ -24,9 +24,11 @@ type databases interface {
 
 	// The shadow checks statements, settings and values.
 	Describe(ctx context.Context, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
-	DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
+	DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s backend.Settings) (
+		*pgconn.StatementDescription, error)
 	CheckSetting(ctx context.Context, name, value string) (string, error)
-	Constants(ctx context.Context, p backend.Parameters, c rewrite.Constants, s backend.Settings) (*backend.Constants, error)
+	Constants(ctx context.Context, p backend.Parameters, c rewrite.Constants, s backend.Settings) (*backend.Constants,
+		error)
 	Evaluate(ctx context.Context, q rewrite.Query, s backend.Settings) (*rewrite.Table, error)
 	PublicRows(ctx context.Context, q rewrite.Query, s backend.Settings) (*rewrite.Table, error)
 	Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s backend.Settings) ([]rewrite.Canonical, error)
@@ -36,7 +38,8 @@ type databases interface {
 	gate.Main
 
 	// StageRows answers a stage of a statement, or reads a query over public tables, of so many columns.
-	StageRows(ctx context.Context, on rewrite.Route, r backend.Request, columns int, list rewrite.Query) ([][]*rewrite.Canonical, error)
+	StageRows(ctx context.Context, on rewrite.Route, r backend.Request, columns int, list rewrite.Query) (
+		[][]*rewrite.Canonical, error)
 
 	// Run starts a statement on the shadow or, for RoutePublic, on the connection that reads public tables.
 	Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error)

@@ -19,7 +19,8 @@ type released struct {
 
 // drawnWith says of a block with what mechanisms it was drawn, beside those that the statement has.
 type drawnWith struct {
-	Chosen map[int]float64      `json:",omitempty"` // what releases have that were charged behind the first charge: ε, or divergence
+	// what releases have that were charged behind the first charge: ε, or divergence
+	Chosen map[int]float64      `json:",omitempty"`
 	Price  *mechanism.Guarantee `json:",omitempty"` // of a kept answer, at which it was drawn; nil: that of the statement
 	Look   bool                 `json:",omitempty"` // of a kept answer: it is that of a first look
 }
@@ -39,8 +40,8 @@ func (p *calibrated) presented(answer []released) *estimate.Answer { return p.Pr
 // sources hands out generators: each is used by one statement at a time.
 var sources = sync.Pool{New: func() any { return mechanism.NewSource() }}
 
-// draw releases the blocks behind those of the answer so far, up to one: each block is drawn once, whatever follows. Sums that are charged
-// once the counts are released are drawn after that.
+// draw releases the blocks behind those of the answer so far, up to one: each block is drawn once, whatever follows.
+// Sums that are charged once the counts are released are drawn after that.
 func (m *measuring) draw(ctx context.Context, upto int) error {
 	from := len(m.answer)
 	shown, err := m.drawCharged(upto)

@@ -9,7 +9,10 @@ import (
 
 func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	releases := []mechanism.Release{
-		{Kind: mechanism.SumGivenCount, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
+		{
+			Kind: mechanism.SumGivenCount, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1,
+			Weight: 1,
+		},
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{{}}}}}
@@ -27,7 +30,8 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	}
 }
 
-// TestBlocksThatNoRowCanBeIn: where a condition holds for no row and keys are not declared, nothing is measured and there are no groups.
+// TestBlocksThatNoRowCanBeIn: where a condition holds for no row and keys are not declared, nothing is measured and
+// there are no groups.
 func TestBlocksThatNoRowCanBeIn(t *testing.T) {
 	block := rewrite.Block{KeyTypes: []uint32{25}}
 	p := calibratedOf(block)

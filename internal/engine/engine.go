@@ -36,7 +36,8 @@ type Engine struct {
 }
 
 // releaser charges statements over private rows, and releases their answers. There are two: direct does both for each
-// statement that it is given (charge.go, measure.go), and answerCache around it spares those whose answer is known (answercache.go).
+// statement that it is given (charge.go, measure.go), and answerCache around it spares those whose answer is known
+// (answercache.go).
 type releaser interface {
 	charge(ctx context.Context, scope session.Scope, p *private) error
 	measure(ctx context.Context, p *private) ([]released, error)
@@ -50,7 +51,8 @@ type Ledger interface {
 
 // Metrics counts statements and times their stages. Labels never hold SQL or values.
 type Metrics interface {
-	// Statement counts a statement by verdict: "shadow", "public", "private", "cached", "explain", or one that analysis "refused".
+	// Statement counts a statement by verdict: "shadow", "public", "private", "cached", "explain", or one that analysis
+	// "refused".
 	Statement(verdict string)
 	// Stage observes how long one stage took: "analyse", "plan", "charge", "measure", "draw", "finish".
 	Stage(stage string, d time.Duration)
@@ -75,7 +77,9 @@ type state struct {
 }
 
 // New returns an engine that answers under p. The backend and the ledger stay the caller's to close.
-func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m Metrics, log *slog.Logger) (*Engine, error) {
+func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m Metrics, log *slog.Logger) (
+	*Engine, error,
+) {
 	e := newEngine(l, m, log)
 	return e, e.load(ctx, p, connections{b})
 }
@@ -86,8 +90,8 @@ func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
 	return e
 }
 
-// Load reads what another policy of the database, and its backend, need. Nothing has changed until use is called, which replaces the old ones;
-// statements that are running keep them.
+// Load reads what another policy of the database, and its backend, need. Nothing has changed until use is called, which
+// replaces the old ones; statements that are running keep them.
 func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend) (use func(), err error) {
 	fresh, err := e.read(ctx, p, connections{b})
 	return func() { e.state.Store(fresh) }, err
@@ -127,13 +131,17 @@ func (e *Engine) read(ctx context.Context, p *policy.Policy, d databases) (*stat
 		return nil, err
 	}
 	return &state{
-		policy: p, schema: schema, databases: d, texts: texts, analyses: newAnalyses(), lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
+		policy: p, schema: schema, databases: d, texts: texts, analyses: newAnalyses(), lookups: newLookups(), secret: secret,
+		budgets: statementBudgets(p),
 		quotas: map[rewrite.Route]*quota{
 			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
 			rewrite.RoutePublic:  newQuota(p.Pool.Public, p.Pool.Wait),
 		},
-		info: session.Info{Parameters: parameters, Database: name, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups, Intervals: p.Defaults.Intervals},
+		info: session.Info{
+			Parameters: parameters, Database: name, Epsilon: p.Defaults.Epsilon,
+			EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups, Intervals: p.Defaults.Intervals,
+		},
 	}, nil
 }
 
@@ -147,9 +155,10 @@ func readSchema(ctx context.Context, d databases, name string) (*rewrite.Schema,
 	return schema, nil
 }
 
-// Refresh compares main and shadow with the schema that statements are planned by, and reads it again if they have changed in a way that the policy
-// allows: an analyst need not run into it. An error says how they do not fit the policy, or that one did not answer; then the old schema stays, and
-// statements over what has changed are refused before the charge.
+// Refresh compares main and shadow with the schema that statements are planned by, and reads it again if they have
+// changed in a way that the policy allows: an analyst need not run into it. An error says how they do not fit the
+// policy, or that one did not answer; then the old schema stays, and statements over what has changed are refused
+// before the charge.
 func (e *Engine) Refresh(ctx context.Context) error {
 	s := e.state.Load()
 	fits, err := s.databases.Fits(ctx, s.schema)
@@ -159,7 +168,8 @@ func (e *Engine) Refresh(ctx context.Context) error {
 	return err
 }
 
-// reread replaces the schema after main has changed: an index that a plan rests on is gone, for example. It drops all analyses.
+// reread replaces the schema after main has changed: an index that a plan rests on is gone, for example. It drops all
+// analyses.
 func (e *Engine) reread(ctx context.Context, old *state) {
 	schema, err := readSchema(ctx, old.databases, old.info.Database)
 	if err != nil {
@@ -189,7 +199,8 @@ func (e *Engine) enter() (*state, error) {
 // gone refuses the statements of a database whose connections are closed.
 func (e *Engine) gone(s *state) error {
 	if e.removed.Load() {
-		return pgerr.New(pgerr.InvalidCatalogName, fmt.Sprintf("database %q is no longer in the policy", s.info.Database), pgerr.Fatal())
+		return pgerr.New(pgerr.InvalidCatalogName, fmt.Sprintf("database %q is no longer in the policy", s.info.Database),
+			pgerr.Fatal())
 	}
 	return pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command", pgerr.Fatal())
 }
@@ -226,8 +237,8 @@ const (
 	secretLife = 100 * 365 * 24 * time.Hour
 )
 
-// groupSecret returns the key of the hash that chooses a unit's groups (docs/privacy.md P11). The ledger keeps it, so that a
-// restarted proxy, or another one on the same ledger, chooses the same. No privacy rests on it.
+// groupSecret returns the key of the hash that chooses a unit's groups (docs/privacy.md P11). The ledger keeps it, so
+// that a restarted proxy, or another one on the same ledger, chooses the same. No privacy rests on it.
 func groupSecret(ctx context.Context, l ledger.Ledger) (string, error) {
 	stored, found, err := l.Answer(ctx, secretKey)
 	if err != nil || found {
@@ -238,8 +249,8 @@ func groupSecret(ctx context.Context, l ledger.Ledger) (string, error) {
 	return string(stored), err
 }
 
-// Withhold has nothing be read as public, or what was withheld be read again: it is not certain any more that the rows are nobody's, as
-// where a public table leads to people now (docs/privacy.md P30). What was read before is forgotten.
+// Withhold has nothing be read as public, or what was withheld be read again: it is not certain any more that the rows
+// are nobody's, as where a public table leads to people now (docs/privacy.md P30). What was read before is forgotten.
 func (e *Engine) Withhold(public bool) {
 	if e.withheld.Swap(public) == public || !public {
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// explanation answers EXPLAIN of a statement over private rows. Everything in it follows from the statement, the policy and
-// what the analyst has done before; no private row has a part in it.
+// explanation answers EXPLAIN of a statement over private rows. Everything in it follows from the statement, the policy
+// and what the analyst has done before; no private row has a part in it.
 type explanation struct {
 	Epsilon   float64       `json:"epsilon"`
 	Delta     float64       `json:"delta"`                // of the partition selections
@@ -34,22 +34,24 @@ type explanation struct {
 	Releases  []releaseInfo `json:"releases"`
 	Plan      []string      `json:"plan"`
 	nothing   []string      // lines of the plan that the short explanation says, too
-	LeftOut   string        `json:"left_out,omitempty"`        // which rows the answer leaves out
-	Empty     string        `json:"empty_groups,omitempty"`    // dropped or kept; of declared keys
-	Selected  int64         `json:"group_threshold,omitempty"` // groups of about fewer units are not shown; 0: keys are declared
-	Groups    []string      `json:"groups,omitempty"`          // hints
-	Wide      string        `json:"wide,omitempty"`            // what is bounded by more than most values need
-	Measure   []string      `json:"measure"`
-	Blocks    []blockInfo   `json:"blocks"`
-	Finish    string        `json:"finish"`
+	LeftOut   string        `json:"left_out,omitempty"`     // which rows the answer leaves out
+	Empty     string        `json:"empty_groups,omitempty"` // dropped or kept; of declared keys
+	// groups of about fewer units are not shown; 0: keys are declared
+	Selected int64       `json:"group_threshold,omitempty"`
+	Groups   []string    `json:"groups,omitempty"` // hints
+	Wide     string      `json:"wide,omitempty"`   // what is bounded by more than most values need
+	Measure  []string    `json:"measure"`
+	Blocks   []blockInfo `json:"blocks"`
+	Finish   string      `json:"finish"`
 }
 
 // budgetInfo says what the statement would take of the analyst's budget as it is now.
 type budgetInfo struct {
-	Share  float64 `json:"share"`             // from 0 to 1
-	Left   float64 `json:"share_left"`        // before it
-	Enough int     `json:"enough_for"`        // such statements
-	AtMost bool    `json:"at_most,omitempty"` // Share is, and Enough at least, as it is charged in parts; if Enough is 0, Share is that of the first
+	Share  float64 `json:"share"`      // from 0 to 1
+	Left   float64 `json:"share_left"` // before it
+	Enough int     `json:"enough_for"` // such statements
+	// Share is, and Enough at least, as it is charged in parts; if Enough is 0, Share is that of the first
+	AtMost bool `json:"at_most,omitempty"`
 }
 
 // explainColumns describes EXPLAIN's result.
@@ -71,7 +73,8 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 		return planned{o}, nil
 	}
 	if c.analysis.Route != rewrite.RoutePrivate {
-		return explained{c, []string{"dpproxy: this statement reads nothing private; it costs no budget" + c.estimate(openRowsGuess)}}, nil
+		return explained{c, []string{"dpproxy: this statement reads nothing private; it costs no budget" +
+			c.estimate(openRowsGuess)}}, nil
 	}
 	p, err := c.calibratedPlan(ctx)
 	if err != nil {
@@ -106,8 +109,9 @@ const openRowsGuess = 1000
 // varlenaGuess is how wide PostgreSQL takes a value to be whose type has no length (get_typavgwidth, lsyscache.c).
 const varlenaGuess = 32
 
-// estimate ends the first line of EXPLAIN, as PostgreSQL does: postgres_fdw reads it there under use_remote_estimate, and pushes down what costs
-// less. It costs nothing here, so that an aggregate is pushed down; width follows from the types.
+// estimate ends the first line of EXPLAIN, as PostgreSQL does: postgres_fdw reads it there under use_remote_estimate,
+// and pushes down what costs less. It costs nothing here, so that an aggregate is pushed down; width follows from the
+// types.
 func (c *call) estimate(rows int) string {
 	width := 0
 	for _, column := range c.analysis.answer {
@@ -120,7 +124,8 @@ func (c *call) estimate(rows int) string {
 	return fmt.Sprintf("  (cost=0.00..0.00 rows=%d width=%d)", rows, width)
 }
 
-// mostGroups is how many groups the largest block has by its public keys; 1: it has none that are known before they are selected.
+// mostGroups is how many groups the largest block has by its public keys; 1: it has none that are known before they are
+// selected.
 func mostGroups(plan *rewrite.Plan) int {
 	rows := 1
 	for i := range plan.Blocks {
@@ -165,7 +170,8 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 		p = p.look.whole
 	}
 	x := explanation{
-		Plan: p.Plan.Explain, nothing: p.Plan.OverNoRows, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan), Groups: p.groupHints(), Wide: wideHint(p.Plan),
+		Plan: p.Plan.Explain, nothing: p.Plan.OverNoRows, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan),
+		Groups: p.groupHints(), Wide: wideHint(p.Plan),
 		Finish: p.Plan.Finish.SQL, Delta: p.charge.SelectionDelta,
 	}
 	if x.Certified = "yes"; first.certificate.Err() != nil {
@@ -201,7 +207,8 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 	return x, nil
 }
 
-// explainBudget says what the statement would take, and whether the answer is known. If it would be refused, it says why.
+// explainBudget says what the statement would take, and whether the answer is known. If it would be refused, it says
+// why.
 func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
 	answer, err := c.storedAnswer(ctx, p, c.answerKey(p))
 	if err != nil {
@@ -248,7 +255,8 @@ func (e *Engine) dryCall(ctx context.Context, scope session.Scope, sql string) (
 	return &call{engine: e, state: s, scope: scope, analysis: a, sql: sql}, err
 }
 
-// Certify is `dpproxy certify`: what is derived of each query for main, from its text and what it rests on alone. Nothing is charged or run.
+// Certify is `dpproxy certify`: what is derived of each query for main, from its text and what it rests on alone.
+// Nothing is charged or run.
 func (e *Engine) Certify(ctx context.Context, scope session.Scope, sql string) ([]gate.Reading, error) {
 	c, err := e.dryCall(ctx, scope, sql)
 	if err != nil || c.analysis.Route != rewrite.RoutePrivate {
@@ -277,8 +285,9 @@ func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) (
 	return bound.(explained).lines, nil
 }
 
-// planned is an EXPLAIN of a statement that would be refused, since it returns rows of private tables. Tools ask for the plan before they
-// decide what to send, or read its costs: they get the shadow's, which has no rows, so that it follows from the schema alone.
+// planned is an EXPLAIN of a statement that would be refused, since it returns rows of private tables. Tools ask for
+// the plan before they decide what to send, or read its costs: they get the shadow's, which has no rows, so that it
+// follows from the schema alone.
 type planned struct{ *open }
 
 func (p planned) Execute(ctx context.Context) (session.Rows, error) {

@@ -25,10 +25,12 @@ import (
 
 // renyi makes the tests' policy one with a budget that pays for tens of statements, whose divergences add up.
 var renyi = []string{
-	"{method: pure}", "{method: rdp, delta: 1e-6}", "epsilon: 50, epsilon_max: 60", "epsilon: 0.5, epsilon_max: 1", "budget: {epsilon: 125}", "budget: {epsilon: 20}",
+	"{method: pure}", "{method: rdp, delta: 1e-6}", "epsilon: 50, epsilon_max: 60", "epsilon: 0.5, epsilon_max: 1",
+	"budget: {epsilon: 125}", "budget: {epsilon: 20}",
 }
 
-// explainedBoth asks for EXPLAIN in JSON, and for the lines of the text: all that there are, or what EXPLAIN says without options.
+// explainedBoth asks for EXPLAIN in JSON, and for the lines of the text: all that there are, or what EXPLAIN says
+// without options.
 func explainedBoth(t *testing.T, w *world, sql string) (x explanation, lines, short []string) {
 	t.Helper()
 	for _, form := range []string{"EXPLAIN (FORMAT JSON) ", "EXPLAIN VERBOSE ", "EXPLAIN "} {
@@ -48,7 +50,8 @@ func explainedBoth(t *testing.T, w *world, sql string) (x explanation, lines, sh
 	return x, lines, short
 }
 
-// TestPlacesInExplain: an error stands where the client has written what is wrong, counted in characters, as without EXPLAIN.
+// TestPlacesInExplain: an error stands where the client has written what is wrong, counted in characters, as without
+// EXPLAIN.
 func TestPlacesInExplain(t *testing.T) {
 	position := func(sql string) int32 {
 		var e *pgconn.PgError
@@ -57,7 +60,10 @@ func TestPlacesInExplain(t *testing.T) {
 		}
 		return e.Position
 	}
-	for _, sql := range []string{"SELECT id, count(*) FROM patients GROUP BY id", "SELECT count(*), string_agg(ward, ',') FROM patients"} {
+	for _, sql := range []string{
+		"SELECT id, count(*) FROM patients GROUP BY id",
+		"SELECT count(*), string_agg(ward, ',') FROM patients",
+	} {
 		for _, before := range []string{"EXPLAIN ", "/* é */ EXPLAIN (FORMAT JSON)\n"} {
 			if got, want := position(before+sql), position(sql)+int32(utf8.RuneCountInString(before)); got != want {
 				t.Errorf("%s%s: at %d, want %d", before, sql, got, want)
@@ -66,8 +72,8 @@ func TestPlacesInExplain(t *testing.T) {
 	}
 }
 
-// TestExplainForetellsTheCharge: EXPLAIN says the share that a statement takes, statement after statement, under both methods, and how many
-// fit; and text and JSON have what the contract says.
+// TestExplainForetellsTheCharge: EXPLAIN says the share that a statement takes, statement after statement, under both
+// methods, and how many fit; and text and JSON have what the contract says.
 func TestExplainForetellsTheCharge(t *testing.T) {
 	for _, rules := range [][]string{renyi, nil} {
 		w := newWorld(t, rules...)
@@ -115,7 +121,8 @@ func TestExplainForetellsTheCharge(t *testing.T) {
 	}
 }
 
-// TestRefusalsSayWhatFits: what is said to fit when a statement is over budget is admitted, and is the statement's own kind of price.
+// TestRefusalsSayWhatFits: what is said to fit when a statement is over budget is admitted, and is the statement's own
+// kind of price.
 func TestRefusalsSayWhatFits(t *testing.T) {
 	fits := regexp.MustCompile(`^(RESET dpproxy\.margin: )?(dpproxy\.\w+) = '?([^' ]+?)'? still fits`)
 	for _, c := range []struct {
@@ -127,7 +134,10 @@ func TestRefusalsSayWhatFits(t *testing.T) {
 		{"rdp", "", "", "SELECT count(*) FROM patients", renyi, "dpproxy.epsilon"},
 		{"groups", "", "", "SELECT ward, count(*), avg(age) FROM patients GROUP BY ward", renyi, "dpproxy.epsilon"},
 		{"a margin", "dpproxy.margin", "4", "SELECT count(*) FROM patients", renyi, "dpproxy.margin"},
-		{"a margin of averages", "dpproxy.margin", "8", "SELECT avg(age), count(age) FROM patients", renyi, "dpproxy.epsilon"},
+		{
+			"a margin of averages", "dpproxy.margin", "8", "SELECT avg(age), count(age) FROM patients", renyi,
+			"dpproxy.epsilon",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.rules...)
@@ -168,7 +178,8 @@ func TestRefusalsSayWhatFits(t *testing.T) {
 // TestExplainOfCharges: EXPLAIN describes releases, blocks and ways to pay as they were charged.
 func TestExplainOfCharges(t *testing.T) {
 	sum := mechanism.Release{
-		Name: "sum(cost)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: mechanism.NoUpper}}, Sensitivity: 20000, Total: 60000, Groups: 12, Layer: 2, Weight: 1,
+		Name: "sum(cost)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: mechanism.NoUpper}}, Sensitivity: 20000,
+		Total: 60000, Groups: 12, Layer: 2, Weight: 1,
 		Grid: mechanism.Grid{Step: .5},
 	}
 	units := mechanism.Release{Name: "patients", Kind: mechanism.Selection, Sensitivity: 1, Groups: 5, Weight: 1}
@@ -177,14 +188,17 @@ func TestExplainOfCharges(t *testing.T) {
 	}}}
 	p := shared(t, plan, budgetOf(policy.RDP, 10, .5))
 	info := describeRelease(p, 0, 1)
-	if info.Sensitivity != 10000 || info.Total != 30000 || info.Groups != 12 || info.Geometry != "L2" || info.Price.Order != p.price.Order {
+	if info.Sensitivity != 10000 || info.Total != 30000 || info.Groups != 12 || info.Geometry != "L2" ||
+		info.Price.Order != p.price.Order {
 		t.Errorf("sum: %+v", info)
 	}
 	lines := strings.Join(info.lines(), "\n")
 	for _, want := range []string{
 		"sensitivity: 10000 in one group, 30000 over all groups of one unit, which are at most 12", "for the L2 sensitivity",
-		fmt.Sprintf("its part: divergence %s of order %s", estimate.Number(p.price.Epsilon/3), estimate.Number(p.price.Order)),
-		"considered: laplace clamp, rmse", "considered: gaussian clamp at order " + estimate.Number(p.price.Order), fmt.Sprintf("budget for %d such statements", p.fits),
+		fmt.Sprintf("its part: divergence %s of order %s", estimate.Number(p.price.Epsilon/3),
+			estimate.Number(p.price.Order)),
+		"considered: laplace clamp, rmse", "considered: gaussian clamp at order " + estimate.Number(p.price.Order),
+		fmt.Sprintf("budget for %d such statements", p.fits),
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %q in\n%s", want, lines)
@@ -205,7 +219,8 @@ func TestExplainOfCharges(t *testing.T) {
 		}
 	}
 	if len(info.Candidates) != 3 || chosen != 1 {
-		t.Errorf("%d candidates, %d chosen; want laplace at order ∞, and both noises at the other", len(info.Candidates), chosen)
+		t.Errorf("%d candidates, %d chosen; want laplace at order ∞, and both noises at the other", len(info.Candidates),
+			chosen)
 	}
 	if _, err := json.Marshal([]releaseInfo{info, describeSelection(p, 0)}); err != nil {
 		t.Error(err)
@@ -218,7 +233,8 @@ func TestExplainOfCharges(t *testing.T) {
 	if diff := cmp.Diff(want, block.Releases); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(&chargeInfo{Name: "patients", Kind: mechanism.Selection, Sensitivity: 1, Total: 5, Groups: 5}, block.Selection); diff != "" {
+	if diff := cmp.Diff(&chargeInfo{Name: "patients", Kind: mechanism.Selection, Sensitivity: 1, Total: 5, Groups: 5},
+		block.Selection); diff != "" {
 		t.Error(diff)
 	}
 	if got, want := block.bound(), "one patient counts with at most 50 rows in the whole answer, in at most 12 groups"; got != want {
@@ -235,7 +251,8 @@ func TestExplainOfCharges(t *testing.T) {
 	}
 }
 
-// TestDrawOfJointNoise: releases that share one noise are bounded like others, and are as near to the truth as EXPLAIN says.
+// TestDrawOfJointNoise: releases that share one noise are bounded like others, and are as near to the truth as EXPLAIN
+// says.
 func TestDrawOfJointNoise(t *testing.T) {
 	count := countUpTo(1000000)
 	count.Sensitivity, count.Total, count.Row, count.Groups = 50, 50, 1, 12
@@ -243,7 +260,9 @@ func TestDrawOfJointNoise(t *testing.T) {
 		Name: "sum(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 0,
 		Sensitivity: 3000, Total: 3000, Row: 60, Groups: 12, Weight: 1, Grid: mechanism.Grid{Step: 1},
 	}
-	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{count, sum}, Keys: rewrite.KeyRows{{}, {}}}}}
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{
+		{Releases: []mechanism.Release{count, sum}, Keys: rewrite.KeyRows{{}, {}}},
+	}}
 	p := shared(t, plan, budgetOf(policy.Pure, 10, .5))
 	for i, r := range p.Mechanisms[0].Releases {
 		if cube, at := r.Joint(); cube == nil || at != i {
@@ -281,7 +300,10 @@ func TestDrawOfJointNoise(t *testing.T) {
 // TestDescribedSelections: a Gaussian threshold keeps no group for certain, so none is said to appear always.
 func TestDescribedSelections(t *testing.T) {
 	plan := statementOf(1, countUpTo(1000000))
-	plan.Blocks[0].Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 2, Weight: 1}
+	plan.Blocks[0].Select = &mechanism.Release{
+		Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 2,
+		Weight: 1,
+	}
 	ways, err := prepareWays(context.Background(), plan, budgetOf(policy.RDP, 20, .5))
 	if err != nil || ways[0].price.Order == 0 {
 		t.Fatalf("no price at a finite order: %v", err)
@@ -292,16 +314,20 @@ func TestDescribedSelections(t *testing.T) {
 	}
 	plan.Blocks[0].SelectBy = 1
 	const by = "partition selection: by the released value of count(*), with no noise of its own; a group appears with"
-	if got := describeSelection(shared(t, plan, budgetOf(policy.RDP, 20, .5)), 0); !strings.HasPrefix(got.Mechanism, by) || got.Price.Epsilon+got.Price.Divergence != 0 {
+	if got := describeSelection(shared(t, plan, budgetOf(policy.RDP, 20, .5)), 0); !strings.HasPrefix(got.Mechanism, by) ||
+		got.Price.Epsilon+got.Price.Divergence != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestCountsDecide: a released count that says which groups are shown costs less than a selection beside it: at ε 1 groups of 24 people are
-// shown as often as not, with noise below 1.5. Groups of one person are not shown.
+// TestCountsDecide: a released count that says which groups are shown costs less than a selection beside it: at ε 1
+// groups of 24 people are shown as often as not, with noise below 1.5. Groups of one person are not shown.
 func TestCountsDecide(t *testing.T) {
 	beside := statementOf(1, countUpTo(mechanism.NoUpper))
-	beside.Blocks[0].Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 1, Weight: 1}
+	beside.Blocks[0].Select = &mechanism.Release{
+		Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 1,
+		Weight: 1,
+	}
 	alone := statementOf(1, countUpTo(mechanism.NoUpper))
 	alone.Blocks[0].Select, alone.Blocks[0].SelectBy = beside.Blocks[0].Select, 1
 	budget := budgetOf(policy.RDP, 5, 1)
@@ -314,7 +340,10 @@ func TestCountsDecide(t *testing.T) {
 	if p.charge.SelectionDelta != budget.selectionDelta || p.epsilon != 1 {
 		t.Errorf("charged for ε %g and δ %g", p.epsilon, p.charge.SelectionDelta)
 	}
-	m := measured{Keys: rewrite.KeyRows{{}, {}, {}, {}}, Values: [][]int64{{0, 1, half, always}}, Histograms: [][]mechanism.Histogram{nil}}
+	m := measured{
+		Keys: rewrite.KeyRows{{}, {}, {}, {}}, Values: [][]int64{{0, 1, half, always}},
+		Histograms: [][]mechanism.Histogram{nil},
+	}
 	source, seen := mechanism.NewSource(), map[int64]int{}
 	for range 2000 {
 		r, _ := draw(source, p.Mechanisms[0], alone.Blocks[0].Releases, m)

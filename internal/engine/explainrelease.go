@@ -27,12 +27,16 @@ type releaseInfo struct {
 	Total       float64        `json:"total"`           // of all groups together
 	Groups      int            `json:"groups_per_unit"` // the most that one unit moves
 	Range       string         `json:"valid_range"`
-	Grid        float64        `json:"grid,omitempty"` // the numbers that are added up are multiples of it; 0: whole numbers
+	// the numbers that are added up are multiples of it; 0: whole numbers
+	Grid float64 `json:"grid,omitempty"`
 	estimate.Noise
-	Wanted     float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
-	Unit       string          `json:"unit,omitempty"`          // microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
+	// of the average, where its count is large enough; Price is the most that it costs then
+	Wanted float64 `json:"wanted_margin,omitempty"`
+	// microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
+	Unit       string          `json:"unit,omitempty"`
 	Candidates []candidateInfo `json:"candidates,omitempty"`
-	Density    *densityInfo    `json:"density,omitempty"` // nil: it depends on rows or a released count, or the range has gaps
+	// nil: it depends on rows or a released count, or the range has gaps
+	Density *densityInfo `json:"density,omitempty"`
 
 	unit    estimate.Unit
 	step    float64 // what a step of the candidates' errors is, in the value's own units
@@ -92,9 +96,11 @@ func describeSelection(c *calibrated, block int) releaseInfo {
 		info.Price = c.price.info(b.Selection.Epsilon())
 	} else {
 		info.Price = c.price.info(0)
-		decides = fmt.Sprintf("by the released value of %s, with no noise of its own; ", c.Plan.Blocks[block].Releases[b.By].Name)
+		decides = fmt.Sprintf("by the released value of %s, with no noise of its own; ",
+			c.Plan.Blocks[block].Releases[b.By].Name)
 	}
-	info.Mechanism = fmt.Sprintf("partition selection: %sa group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", decides, half, always)
+	info.Mechanism = fmt.Sprintf(
+		"partition selection: %sa group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", decides, half, always)
 	return info
 }
 
@@ -108,7 +114,9 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 	if margin := c.wanted[block][release]; margin > 0 {
 		info.Price = c.price.info(c.mostOfSum(block, release).Epsilon)
 		info.Price.AtMost = true
-		info.Mechanism, info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released", margin*info.step
+		info.Mechanism,
+			info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released",
+			margin*info.step
 		return info
 	}
 	paid, joint := p.Jointly()
@@ -136,7 +144,8 @@ func describeCharged(r mechanism.Release) releaseInfo {
 		step = 1
 	}
 	return releaseInfo{
-		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * step, Total: totalOf(r) * step, Groups: max(r.Groups, 1), Range: rangeText(r, estimate.Unit{}), Grid: gridOf(r),
+		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * step, Total: totalOf(r) * step,
+		Groups: max(r.Groups, 1), Range: rangeText(r, estimate.Unit{}), Grid: gridOf(r),
 	}
 }
 
@@ -168,7 +177,8 @@ func rangeText(r mechanism.Release, u estimate.Unit) string {
 		return u.Value(r.Grid.Origin + step*float64(z))
 	}
 	if r.Kind == mechanism.SumGivenCount {
-		return fmt.Sprintf("[n·%s, n·%s], n the released count", u.Difference(step*float64(r.PerRow.Lo)), u.Difference(step*float64(r.PerRow.Hi)))
+		return fmt.Sprintf("[n·%s, n·%s], n the released count", u.Difference(step*float64(r.PerRow.Lo)),
+			u.Difference(step*float64(r.PerRow.Hi)))
 	}
 	text := ""
 	for i, v := range r.Range {
@@ -180,7 +190,8 @@ func rangeText(r mechanism.Release, u estimate.Unit) string {
 	return text
 }
 
-// densityInfo is the distribution of a released value over a window of its valid range: a mechanism.Outline in the value's own units.
+// densityInfo is the distribution of a released value over a window of its valid range: a mechanism.Outline in the
+// value's own units.
 type densityInfo struct {
 	Lo     float64      `json:"lo"` // the window's first and last grid point
 	Hi     float64      `json:"hi"`
@@ -206,7 +217,8 @@ func (s short) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(s), 'g', 3, 64), nil
 }
 
-// describeDensity is nil where a release's distribution depends on the rows or on a released count, and where the range has gaps.
+// describeDensity is nil where a release's distribution depends on the rows or on a released count, and where the range
+// has gaps.
 func describeDensity(c *calibrated, block, release int) *densityInfo {
 	r := c.Plan.Blocks[block].Releases[release]
 	o := c.Mechanisms[block].Releases[release].Outline()
@@ -221,7 +233,10 @@ func describeDensity(c *calibrated, block, release int) *densityInfo {
 		}
 		return info
 	}
-	info := &densityInfo{Lo: value(o.Window.Lo), Hi: value(o.Window.Hi), Points: o.Points, Last: o.Last, Inside: weights(o.Inside)}
+	info := &densityInfo{
+		Lo: value(o.Window.Lo), Hi: value(o.Window.Hi), Points: o.Points, Last: o.Last,
+		Inside: weights(o.Inside),
+	}
 	if o.End != nil {
 		end := weights(*o.End)
 		info.End = &end

@@ -136,7 +136,11 @@ func (r releaseInfo) lines() []string {
 		"mechanism: " + r.mechanismLine(),
 	}
 	if r.Grid != 0 {
-		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", r.unit.Difference(r.Grid)))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise",
+				r.unit.Difference(r.Grid)))
 	}
 	if margin := r.marginText(); margin != "" {
 		out = append(out, "margin: "+margin)
@@ -161,7 +165,8 @@ func (r releaseInfo) marginText() string {
 	case r.Margin != nil:
 		return "±" + r.unit.Difference(*r.Margin) + " (95%)"
 	case r.unit.Average:
-		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.Difference(r.OfSum))
+		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)",
+			r.unit.Difference(r.OfSum))
 	case r.Kind == mechanism.SumGivenCount:
 		return "follows from the released values"
 	}

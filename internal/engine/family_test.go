@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Quantiles of the same rows rise with their fractions, the least and the greatest value among them, in every group: by halving and jointly.
-// EXPLAIN says which.
+// Quantiles of the same rows rise with their fractions, the least and the greatest value among them, in every group: by
+// halving and jointly. EXPLAIN says which.
 func TestQuantilesKeepTheirOrder(t *testing.T) {
 	t.Run("halving", func(t *testing.T) { quantilesRise(t, policy.RDP, "by halving for 4 quantiles on 3 levels") })
 	t.Run("joint", func(t *testing.T) { quantilesRise(t, policy.Pure, "jointly for 4 quantiles") })
@@ -23,7 +23,8 @@ func quantilesRise(t *testing.T, method policy.Method, explained string) {
 	var releases []mechanism.Release
 	for _, q := range fractions {
 		releases = append(releases, mechanism.Release{
-			Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 200}}, Sensitivity: 3, Total: 3, Fraction: q, Family: 1, Weight: 2, Grid: mechanism.Grid{Step: 1},
+			Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 200}}, Sensitivity: 3, Total: 3, Fraction: q, Family: 1,
+			Weight: 2, Grid: mechanism.Grid{Step: 1},
 		})
 	}
 	plan := &rewrite.Plan{EpsilonMax: 2, Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{nil, nil}}}}
@@ -45,7 +46,10 @@ func quantilesRise(t *testing.T, method policy.Method, explained string) {
 		}
 		out, _ := draw(src, p.Mechanisms[0], releases, m)
 		for g := range groups {
-			rising := []int64{out.Values[1][g], out.Values[2][g], out.Values[4][g], out.Values[3][g], out.Values[0][g], out.Values[5][g]}
+			rising := []int64{
+				out.Values[1][g], out.Values[2][g], out.Values[4][g], out.Values[3][g], out.Values[0][g],
+				out.Values[5][g],
+			}
 			if !slices.IsSorted(rising) {
 				t.Fatalf("%v does not rise", rising)
 			}

@@ -33,8 +33,8 @@ type bought struct {
 	pure, plain, exact int
 }
 
-// buy asks for counts on [0, upper] by dpproxy.margin, each time with the mechanism that serves best: under pure accounting, under rdp, and
-// with Gaussian noise that is charged by the bound that holds on every range.
+// buy asks for counts on [0, upper] by dpproxy.margin, each time with the mechanism that serves best: under pure
+// accounting, under rdp, and with Gaussian noise that is charged by the bound that holds on every range.
 func buy(t *testing.T, upper int64) bought {
 	t.Helper()
 	const epsilon = 10
@@ -49,7 +49,8 @@ func buy(t *testing.T, upper int64) bought {
 		r.Choice = choice
 		plan := statementOf(1, r)
 		for _, method := range []policy.Method{policy.Pure, policy.RDP} {
-			b, err := wantedMargin{text: "20", value: figureMargin}.budgetFor(context.Background(), plan, budgetOf(method, epsilon, .5))
+			b, err := wantedMargin{text: "20", value: figureMargin}.budgetFor(context.Background(), plan,
+				budgetOf(method, epsilon, .5))
 			if err != nil {
 				continue // no such mechanism on this range
 			}
@@ -71,12 +72,13 @@ func buy(t *testing.T, upper int64) bought {
 	return out
 }
 
-// statementsTable says how often a budget pays for a statement, and how far off its counts are: under pure accounting, and under rdp for a
-// statement of one count and of twelve.
+// statementsTable says how often a budget pays for a statement, and how far off its counts are: under pure accounting,
+// and under rdp for a statement of one count and of twelve.
 func statementsTable(t *testing.T) string {
 	t.Helper()
 	var table strings.Builder
-	table.WriteString("| budget | epsilon | pure, 1 count | rdp, 1 count | pure, 12 counts | rdp, 12 counts |\n|---|---|---|---|---|---|\n")
+	table.WriteString(
+		"| budget | epsilon | pure, 1 count | rdp, 1 count | pure, 12 counts | rdp, 12 counts |\n|---|---|---|---|---|---|\n")
 	for _, budget := range []float64{5, 10, 20} {
 		for _, epsilon := range []float64{.5, .2, .1} {
 			fmt.Fprintf(&table, "| %g | %g |", budget, epsilon)
@@ -120,11 +122,13 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// sharesTable says which share of a budget each statement of a count takes, and which ε those so far guarantee together.
+// sharesTable says which share of a budget each statement of a count takes, and which ε those so far guarantee
+// together.
 func sharesTable(t *testing.T) string {
 	t.Helper()
 	var table strings.Builder
-	table.WriteString("| budget | epsilon | share of each | statements | ε of 1 | of 2 | of 5 | of 10 | of 20 | of all |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	table.WriteString(
+		"| budget | epsilon | share of each | statements | ε of 1 | of 2 | of 5 | of 10 | of 20 | of all |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct{ budget, epsilon float64 }{{5, .5}, {10, .5}, {20, .5}, {10, .1}} {
 		p := shared(t, statementOf(1, countUpTo(1000000)), budgetOf(policy.RDP, row.budget, row.epsilon))
 		list := balances(t, policy.RDP, row.budget, p.charge)
@@ -135,7 +139,8 @@ func sharesTable(t *testing.T) string {
 				continue
 			}
 			if share := list[n-1].Shares[0]; math.Abs(share/list[0].Shares[0]-1) > 1e-9 {
-				t.Errorf("budget %g, epsilon %g: statement %d takes %g, the first took %g", row.budget, row.epsilon, n, share, list[0].Shares[0])
+				t.Errorf("budget %g, epsilon %g: statement %d takes %g, the first took %g", row.budget, row.epsilon, n, share,
+					list[0].Shares[0])
 			}
 			fmt.Fprintf(&table, " %.3f |", list[n-1].EpsilonSpent)
 		}
@@ -186,7 +191,8 @@ func sameTable(doc, code string) bool {
 
 var numbers = regexp.MustCompile(`\d+(\.\d+)?`)
 
-// least is by how much a number may differ however small it is: a count by one, a fraction not at all beyond its percent.
+// least is by how much a number may differ however small it is: a count by one, a fraction not at all beyond its
+// percent.
 func least(number string) float64 {
 	if strings.Contains(number, ".") {
 		return 0
@@ -197,8 +203,13 @@ func least(number string) float64 {
 // drawFigure plots counts, logarithmic, over the length of the range.
 func drawFigure(rows []bought) string {
 	f := plot.Figure{
-		Title: "Counts with ±20 (95%) from a budget of ε = 10, δ = 1e-6", X: "upper end of the valid range", Y: "counts", LogY: true,
-		Lines: []plot.Line{{Name: "exact curves"}, {Name: "plain α/2σ²", Dashed: true}, {Name: "pure: sum of ε", Dashed: true}},
+		Title: "Counts with ±20 (95%) from a budget of ε = 10, δ = 1e-6", X: "upper end of the valid range", Y: "counts",
+		LogY: true,
+		Lines: []plot.Line{
+			{Name: "exact curves"},
+			{Name: "plain α/2σ²", Dashed: true},
+			{Name: "pure: sum of ε", Dashed: true},
+		},
 	}
 	for _, b := range rows {
 		if b.upper > 100 {

@@ -17,7 +17,10 @@ func TestEmptyThreshold(t *testing.T) {
 	source := mechanism.NewSource()
 	for _, g := range []mechanism.Guarantee{{Epsilon: .1}, {Epsilon: .5}, {Epsilon: .5, Delta: 1e-6}} {
 		for _, rows := range []int64{1, 50} {
-			p, err := mechanism.Prepare(mechanism.Release{Kind: mechanism.Scalar, Sensitivity: rows, Groups: 1, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}}, g)
+			p, err := mechanism.Prepare(mechanism.Release{
+				Kind: mechanism.Scalar, Sensitivity: rows, Groups: 1,
+				Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}},
+			}, g)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,9 +42,12 @@ func TestDerivedArguments(t *testing.T) {
 	share := .2
 	releases := chainedReleases(laplace, laplace)
 	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
-	releases = append(releases, mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})
+	releases = append(releases, mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{
+		{Lo: 0, Hi: 120},
+	}, Fraction: .5})
 	median := rewrite.Column{Releases: []int{2}, Cut: &release.Cut{High: true}}
-	r := estimate.Drawn([]gate.Released{{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}})[0]
+	r := estimate.Drawn(
+		[]gate.Released{{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}})[0]
 	for _, c := range []struct {
 		name    string
 		leftOut *float64
@@ -58,7 +64,8 @@ func TestDerivedArguments(t *testing.T) {
 		{"no deviation of no rows", nil, average, rewrite.DerivedStddev, "{0.5929191479758821,NULL}"},
 		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{58,58}"},
 	} {
-		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}
+		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut},
+			mechanism.Guarantee{Epsilon: 2})}
 		got, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)

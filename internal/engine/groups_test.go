@@ -13,7 +13,8 @@ import (
 // TestGroupHints: the plan says which groups an answer lacks, or has beyond PostgreSQL's, whatever the data are.
 func TestGroupHints(t *testing.T) {
 	selected := rewrite.Block{KeyTypes: []uint32{25}, Unit: "patient", MostRows: 1000, Select: &mechanism.Release{
-		Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: 1, Groups: 1, Weight: 1, Grid: mechanism.Grid{Step: 1},
+		Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1,
+		Total: 1, Groups: 1, Weight: 1, Grid: mechanism.Grid{Step: 1},
 	}}
 	selection, err := mechanism.Prepare(*selected.Select, mechanism.Guarantee{Epsilon: .5, Delta: 1e-9})
 	if err != nil {

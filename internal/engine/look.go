@@ -17,29 +17,31 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Where the policy wants a margin of the answer (defaults.margin), a statement is released for a small part of its price first. How large its
-// numbers are says what the rest of the price would bring: it is charged as far as the margin needs it, and everything is drawn anew
-// (docs/privacy.md P18b).
+// Where the policy wants a margin of the answer (defaults.margin), a statement is released for a small part of its
+// price first. How large its numbers are says what the rest of the price would bring: it is charged as far as the
+// margin needs it, and everything is drawn anew (docs/privacy.md P18b).
 
-// lookShare and pureLookShare are the parts of a statement's price that a first look takes: five times the noise where that is Gaussian, or ten times where the
-// price is a pure ε.
+// lookShare and pureLookShare are the parts of a statement's price that a first look takes: five times the noise where
+// that is Gaussian, or ten times where the price is a pure ε.
 const lookShare, pureLookShare = 1. / 25, 1. / 10
 
-// wrongLooks is the part that answers of looks alone have of what may be wrong in 5% of all answers: which of them are shown follows from
-// their own values. Those behind a look have the rest.
+// wrongLooks is the part that answers of looks alone have of what may be wrong in 5% of all answers: which of them are
+// shown follows from their own values. Those behind a look have the rest.
 const wrongLooks = .2
 
 // worthAll is how many times the wanted margin an answer for the whole price may be off, so that it is bought.
 const worthAll = 3
 
-// look is a first look: the margin that half of what is shown has to keep, as a part of each number, and what may be charged behind it.
+// look is a first look: the margin that half of what is shown has to keep, as a part of each number, and what may be
+// charged behind it.
 type look struct {
 	margin float64
 	rest   statementBudget // at the most that it may cost
 	whole  *calibrated     // without a look
 }
 
-// lookFirst has a statement begin with a look, where the policy wants that and its numbers are such that a part of them means something.
+// lookFirst has a statement begin with a look, where the policy wants that and its numbers are such that a part of them
+// means something.
 func (c *call) lookFirst(ctx context.Context, whole *calibrated) *calibrated {
 	margin := c.state.policy.Defaults.Margin
 	if margin == 0 || c.scope.Settings.Epsilon() > 0 || !whole.byEpsilon() || !measurable(whole.Plan) {
@@ -67,7 +69,8 @@ func begunWithLook(ctx context.Context, whole *calibrated, margin float64) *cali
 	return first
 }
 
-// paying is the statement at another ε, paid at the same order: parts of a share of the budget add up to it at one order alone.
+// paying is the statement at another ε, paid at the same order: parts of a share of the budget add up to it at one
+// order alone.
 func (p *calibrated) paying(ctx context.Context, b statementBudget) (*calibrated, error) {
 	out, err := b.priceAt(b.epsilon, p.price.order).calibrate(ctx, p.Plan, b)
 	if err == nil {
@@ -76,8 +79,8 @@ func (p *calibrated) paying(ctx context.Context, b statementBudget) (*calibrated
 	return out, err
 }
 
-// measurable says that everything is released at once, and that some number of it has a margin of which a part of it means something: no time
-// has.
+// measurable says that everything is released at once, and that some number of it has a margin of which a part of it
+// means something: no time has.
 func measurable(plan *rewrite.Plan) bool {
 	found := false
 	for i := range plan.Blocks {
@@ -92,7 +95,8 @@ func measurable(plan *rewrite.Plan) bool {
 
 // sized says whether a number is judged by its size.
 func sized(block *rewrite.Block, c rewrite.Column) bool {
-	return len(c.Releases) > 0 && !c.Choice && !estimate.IsTime(c.Type) && block.Releases[c.Releases[0]].Kind != mechanism.Quantile
+	return len(c.Releases) > 0 && !c.Choice && !estimate.IsTime(c.Type) &&
+		block.Releases[c.Releases[0]].Kind != mechanism.Quantile
 }
 
 // sizes are numbers of an answer, by which is judged how far off it is.
@@ -143,7 +147,8 @@ func (p *calibrated) numbersOf(blocks []estimate.Block) sizes {
 	return s
 }
 
-// off is the margin that half of the numbers would have with the mechanisms of q, as a part of each; false: none has one.
+// off is the margin that half of the numbers would have with the mechanisms of q, as a part of each; false: none has
+// one.
 func (s sizes) off(q *calibrated) (float64, bool) {
 	var parts []float64
 	for _, c := range s.cells {
@@ -158,8 +163,8 @@ func (s sizes) off(q *calibrated) (float64, bool) {
 	return parts[(len(parts)-1)/2], true
 }
 
-// next is what is charged and drawn behind the look, given what it released; nil: nothing is, since the look keeps the margin, or since nothing
-// would bring the answer near it.
+// next is what is charged and drawn behind the look, given what it released; nil: nothing is, since the look keeps the
+// margin, or since nothing would bring the answer near it.
 func (l *look) next(ctx context.Context, p *calibrated, answer []released) *calibrated {
 	all, err := l.bought(ctx, l.rest)
 	if err != nil {
@@ -204,8 +209,8 @@ func (l *look) bought(ctx context.Context, b statementBudget) (*calibrated, erro
 // lookTolerance bounds by how much, relatively, the ε behind a look exceeds the least one.
 const lookTolerance = .02
 
-// drawBehindLook charges what follows from a look, and draws everything anew. Others can see the charge, so it is at a public moment. Where
-// the budget does not hold it, the answer is that of the look.
+// drawBehindLook charges what follows from a look, and draws everything anew. Others can see the charge, so it is at a
+// public moment. Where the budget does not hold it, the answer is that of the look.
 func (m *measuring) drawBehindLook(ctx context.Context) error {
 	if m.look == nil {
 		return nil
@@ -241,7 +246,8 @@ func (p *calibrated) ofLook(answer []released) string {
 	}
 	margin := estimate.Number(100*p.look.margin) + "%"
 	if off, ok := s.off(p.look.whole); ok && off > worthAll*p.look.margin {
-		return fmt.Sprintf("This is a first look: epsilon %s would not bring half of its numbers near a margin of %s. SET dpproxy.epsilon = %[1]s brings ±%[3]s%%.",
+		return fmt.Sprintf(
+			"This is a first look: epsilon %s would not bring half of its numbers near a margin of %s. SET dpproxy.epsilon = %[1]s brings ±%[3]s%%.",
 			estimate.Number(p.look.whole.epsilon), margin, estimate.Number(estimate.RoundedUp(100*off)))
 	}
 	return fmt.Sprintf("This is a first look: the budget did not hold what a margin of %s needs.", margin)
@@ -252,6 +258,7 @@ func (p *calibrated) aboutLook() string {
 	if p.look == nil {
 		return ""
 	}
-	return fmt.Sprintf("a first release takes %s of the budget; the rest is charged as far as half of the numbers need it for a margin of %s%%",
+	return fmt.Sprintf(
+		"a first release takes %s of the budget; the rest is charged as far as half of the numbers need it for a margin of %s%%",
 		ledger.Percent(p.share), estimate.Number(100*p.look.margin))
 }

@@ -18,8 +18,8 @@ var lookedAt = &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
 	Columns:  []rewrite.Column{{Releases: []int{0}}},
 }}}
 
-// TestBehindALook has counts of several sizes looked at: what is bought behind the look keeps the margin, or is all there is, and both
-// together cost no more than the statement at once.
+// TestBehindALook has counts of several sizes looked at: what is bought behind the look keeps the margin, or is all
+// there is, and both together cost no more than the statement at once.
 func TestBehindALook(t *testing.T) {
 	const margin = .1
 	ctx := context.Background()
@@ -78,19 +78,26 @@ func TestKeptLook(t *testing.T) {
 		first := begunWithLook(ctx, shared(t, lookedAt, budgetOf(policy.RDP, budget, .2)), .1)
 		for _, looked := range []bool{false, true} {
 			price := mechanism.Guarantee{Epsilon: first.price.Epsilon * (1 + 1e-15), Order: first.price.Order}
-			p, err := first.drawn(ctx, []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}}, drawnWith: drawnWith{Price: &price, Look: looked}}})
+			p,
+				err := first.drawn(
+				ctx, []released{{
+					Released:  gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}},
+					drawnWith: drawnWith{Price: &price, Look: looked},
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := map[bool]float64{true: wrongLooks, false: 1 - wrongLooks}[looked]; p.Part != want || (p.look != nil) != looked {
+			if want := map[bool]float64{true: wrongLooks, false: 1 - wrongLooks}[looked]; p.Part != want ||
+				(p.look != nil) != looked {
 				t.Errorf("budget %g, looked %v: part %g", budget, looked, p.Part)
 			}
 		}
 	}
 }
 
-// TestLook asks for a count under a policy that wants a margin of the answer: it is charged once where a look is enough, and else twice. An ε
-// that is asked for is charged at once; what is known is free. Less noise than decides here otherwise has a chance below 1e-6.
+// TestLook asks for a count under a policy that wants a margin of the answer: it is charged once where a look is
+// enough, and else twice. An ε that is asked for is charged at once; what is known is free. Less noise than decides
+// here otherwise has a chance below 1e-6.
 func TestLook(t *testing.T) {
 	const sql = "SELECT count(*) FROM patients"
 	for _, c := range []struct {

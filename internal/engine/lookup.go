@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// lookupLife bounds the age of a public domain or key list. Its content is part of every plan's fingerprint, so a stale one
-// makes an older question, never a wrong answer.
+// lookupLife bounds the age of a public domain or key list. Its content is part of every plan's fingerprint, so a stale
+// one makes an older question, never a wrong answer.
 const lookupLife = 10 * time.Second
 
 const lookupCacheSize = 256
@@ -28,7 +28,8 @@ const cachedValues = 1_000_000
 // planBytes bounds the plans that are kept, and as much with mechanisms: these keep their plan.
 const planBytes = 32 << 20
 
-// lookups caches the lists that plans read from public tables and from the shadow, and what statements that repeat need (repeat.go).
+// lookups caches the lists that plans read from public tables and from the shadow, and what statements that repeat need
+// (repeat.go).
 type lookups struct {
 	domains   *lists[policy.ColumnOf, []rewrite.Canonical]
 	rows      *lists[rowsKey, *rewrite.Table]
@@ -47,9 +48,13 @@ type rowsKey struct {
 
 func newLookups() *lookups {
 	return &lookups{
-		domains:   newLists[policy.ColumnOf](lookupCacheSize, lookupLife, cachedValues, func(list []rewrite.Canonical) int { return len(list) }),
-		rows:      newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, (*rewrite.Table).Len),
-		listed:    newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, func(list [][]*rewrite.Canonical) int { return len(list) }),
+		domains: newLists[policy.ColumnOf](lookupCacheSize, lookupLife, cachedValues, func(list []rewrite.Canonical) int {
+			return len(list)
+		}),
+		rows: newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, (*rewrite.Table).Len),
+		listed: newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, func(list [][]*rewrite.Canonical) int {
+			return len(list)
+		}),
 		constants: expirable.NewLRU[constantsKey, *backend.Constants](lookupCacheSize, nil, lookupLife),
 		plans:     newLists[planKey](lookupCacheSize, lookupLife, planBytes, (*rewrite.Plan).Bytes),
 		choices:   newLists[choiceKey](lookupCacheSize, lookupLife, planBytes, (*calibrated).bytes),
@@ -114,7 +119,9 @@ func (l lookup) PublicRows(q rewrite.Query) (*rewrite.Table, error) {
 }
 
 // cached asks a database what nobody has asked of late.
-func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, rewrite.Query, backend.Settings) (*rewrite.Table, error)) (*rewrite.Table, error) {
+func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, rewrite.Query, backend.Settings) (
+	*rewrite.Table, error),
+) (*rewrite.Table, error) {
 	key := rowsKey{q.SQL, public, l.settings}
 	if rows, ok := l.state.lookups.rows.get(key); ok {
 		return rows, nil
@@ -129,8 +136,8 @@ func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, r
 // keptBytes bounds what is kept of the rows of one query of a client's: who writes it says how long they are.
 const keptBytes = 1 << 20
 
-// Listed runs a query of the client's own, as one that reads public tables alone is run: under the client's settings, and as one of the
-// statements that the analyst may run at a time. One that reads the clock is asked each time.
+// Listed runs a query of the client's own, as one that reads public tables alone is run: under the client's settings,
+// and as one of the statements that the analyst may run at a time. One that reads the clock is asked each time.
 func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
 	if err := l.call.engine.mayRead(q.On); err != nil {
 		return nil, err
@@ -139,7 +146,8 @@ func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
 	var values []*rewrite.Canonical
 	for _, n := range q.Parameters {
 		values = append(values, l.answers.Parameters[n-1])
-		r.Parameters, r.Formats = append(r.Parameters, l.call.values[n-1]), append(r.Formats, backend.FormatAt(l.call.formats, n-1))
+		r.Parameters, r.Formats = append(r.Parameters, l.call.values[n-1]),
+			append(r.Formats, backend.FormatAt(l.call.formats, n-1))
 		r.Types = append(r.Types, l.call.analysis.parameters[n-1])
 	}
 	key := rowsKey{q.SQL + canonicalKey(values), q.On == rewrite.RoutePublic, l.settings}

@@ -9,10 +9,12 @@ import (
 
 const reading = "SELECT count(*) FROM patients WHERE age IN (SELECT count(*) FROM wards ORDER BY 1 LIMIT 3)"
 
-// TestPlansAreOfTheirSettings: what is read under any setting that a backend gets belongs to sessions that have the same (docs/privacy.md P4g).
+// TestPlansAreOfTheirSettings: what is read under any setting that a backend gets belongs to sessions that have the
+// same (docs/privacy.md P4g).
 func TestPlansAreOfTheirSettings(t *testing.T) {
 	others := map[string]string{
-		"timezone": "Asia/Tokyo", "datestyle": "SQL, DMY", "intervalstyle": "iso_8601", "extra_float_digits": "-15", "bytea_output": "escape",
+		"timezone": "Asia/Tokyo", "datestyle": "SQL, DMY", "intervalstyle": "iso_8601", "extra_float_digits": "-15",
+		"bytea_output": "escape",
 	}
 	if n := reflect.TypeFor[backend.Settings]().NumField(); n != len(others) {
 		t.Errorf("%d settings reach a backend, and %d are tried: add the others", n, len(others))

@@ -28,7 +28,8 @@ func parseMargin(text string) (wantedMargin, error) {
 	number, share := strings.CutSuffix(text, "%")
 	value, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !(value > 0) || math.IsInf(value, 0) {
-		return wantedMargin{}, pgerr.New(pgerr.InvalidParameterValue, fmt.Sprintf("invalid value for parameter \"dpproxy.margin\": %q", text),
+		return wantedMargin{}, pgerr.New(pgerr.InvalidParameterValue,
+			fmt.Sprintf("invalid value for parameter \"dpproxy.margin\": %q", text),
 			pgerr.Hint("Use a positive number, as '20', or a share of the valid range, as '2%%'."))
 	}
 	if share {
@@ -37,13 +38,14 @@ func parseMargin(text string) (wantedMargin, error) {
 	return wantedMargin{text, value, share}, nil
 }
 
-// marginTolerance bounds by how much, relatively, the nominal ε of a statement with a wanted margin exceeds the least one.
+// marginTolerance bounds by how much, relatively, the nominal ε of a statement with a wanted margin exceeds the least
+// one.
 const marginTolerance = 1e-3
 
-// budgetFor finds the least nominal ε at which every release of the plan keeps the margin at public quantities. If little more is enough
-// with noise that is paid at order ∞, it is that much (worthNoPure). Where there are averages it is no less than what is set: their counts
-// have their part of that (averages.go). Any other release whose range follows from a count, or that is drawn from ranks, has no margin
-// before it is drawn and is refused.
+// budgetFor finds the least nominal ε at which every release of the plan keeps the margin at public quantities. If
+// little more is enough with noise that is paid at order ∞, it is that much (worthNoPure). Where there are averages it
+// is no less than what is set: their counts have their part of that (averages.go). Any other release whose range
+// follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
 func (w wantedMargin) budgetFor(ctx context.Context, plan *rewrite.Plan, b statementBudget) (statementBudget, error) {
 	least := 0.0
 	for _, block := range plan.Blocks {
@@ -53,8 +55,11 @@ func (w wantedMargin) budgetFor(ctx context.Context, plan *rewrite.Plan, b state
 			case averages(&block, j):
 				least = math.Min(b.epsilon, plan.EpsilonMax)
 			default:
-				return b, refusal.New(refusal.Margin, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
-					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for counts, averages, and sums that are not averaged too, in a statement of their own."))
+				return b, refusal.New(refusal.Margin, fmt.Sprintf(
+					"dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before",
+					r.Name),
+					pgerr.Hint(
+						"RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for counts, averages, and sums that are not averaged too, in a statement of their own."))
 			}
 		}
 	}
@@ -104,8 +109,8 @@ func leastEpsilon(least, most float64, try func(epsilon float64) error) (float64
 	return high, nil
 }
 
-// least is the least margin, in the units or as the share of the wanted one, that every release keeps wherever in its range the released value
-// lies. Infinite: a share of a range without an end, or ctx has ended.
+// least is the least margin, in the units or as the share of the wanted one, that every release keeps wherever in its
+// range the released value lies. Infinite: a share of a range without an end, or ctx has ended.
 func (p *calibrated) least(ctx context.Context, w wantedMargin) float64 {
 	least := 0.0
 	for i, block := range p.Mechanisms {

@@ -15,9 +15,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// Execute measures, draws and finishes. How long main worked shows only in the moment at which the measure returns: what
-// follows it, in this session and in what others see (a kept answer, a recorded failure, load of the shadow), takes a time
-// that depends on released values alone.
+// Execute measures, draws and finishes. How long main worked shows only in the moment at which the measure returns:
+// what follows it, in this session and in what others see (a kept answer, a recorded failure, load of the shadow),
+// takes a time that depends on released values alone.
 func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 	defer p.idle()
 	rows, err := p.execute(ctx)
@@ -35,9 +35,9 @@ func (p *private) execute(ctx context.Context) (session.Rows, error) {
 	return p.finish(ctx, answer)
 }
 
-// measure measures and draws. Both outcomes reach the ledger at the same public moment: it records a failure, and it lets an
-// answer pass only while the analyst has failures left (ledger.Releasable). So when the last failure is counted, all statements of
-// that analyst which are being measured end in the same way.
+// measure measures and draws. Both outcomes reach the ledger at the same public moment: it records a failure, and it
+// lets an answer pass only while the analyst has failures left (ledger.Releasable). So when the last failure is
+// counted, all statements of that analyst which are being measured end in the same way.
 func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	p.counted("private")
 	var answer []released
@@ -81,14 +81,16 @@ type measuring struct {
 // mostPause is the longest pause before a statement is measured again that a standby has ended.
 const mostPause = 4 * time.Second
 
-// askMain measures and draws. It asks main once more under the same charge if main was lost, and with growing pauses while a standby ends
-// the statement to replay, unless something was drawn before: a second draw would be a second release.
+// askMain measures and draws. It asks main once more under the same charge if main was lost, and with growing pauses
+// while a standby ends the statement to replay, unless something was drawn before: a second draw would be a second
+// release.
 func (p *private) askMain(ctx context.Context, hold func() error) ([]released, error) {
 	defer p.engine.privately("measure", time.Now())
 	m := &measuring{private: p, hold: hold}
 	err := m.ask(ctx)
 	var failure measureFailure
-	for pause := time.Duration(0); errors.As(err, &failure) && failure.Lost() && len(m.answer) == 0 && ctx.Err() == nil; pause = max(2*pause, 50*time.Millisecond) {
+	for pause := time.Duration(0); errors.As(err, &failure) && failure.Lost() && len(m.answer) == 0 &&
+		ctx.Err() == nil; pause = max(2*pause, 50*time.Millisecond) {
 		if pause > mostPause || pause > 0 && !backend.Conflict(failure.Code()) {
 			break
 		}
@@ -105,7 +107,8 @@ func (p *private) askMain(ctx context.Context, hold func() error) ([]released, e
 	return m.answer, err
 }
 
-// ask runs every measure query of the plan in one snapshot of main, and draws the blocks of a stage before it is answered.
+// ask runs every measure query of the plan in one snapshot of main, and draws the blocks of a stage before it is
+// answered.
 func (m *measuring) ask(ctx context.Context) error {
 	m.exact = gate.NewMeasured(m.Plan)
 	if err := m.exact.Ask(ctx, m.state.databases, m.certificate, backendSettings(m.scope), m.stageRows); err != nil {
@@ -129,7 +132,8 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	if errors.As(err, &kept) { // so do they where a stage is answered
 		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), p.notCertified(p.Plan, kept.Reason))
 	}
-	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
+	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a
+	// failure uncounted.
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return err
 	}
@@ -144,7 +148,8 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	if failure != nil {
 		code = failure.Code()
 	}
-	p.engine.log.Error("main failed while measuring", "analyst", p.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "sqlstate", code, "lost", lost)
+	p.engine.log.Error("main failed while measuring", "analyst", p.scope.Analyst, "fingerprint", p.Plan.Fingerprint,
+		"sqlstate", code, "lost", lost)
 	// The client may be gone by now; that must not keep the failure from being recorded.
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

@@ -9,10 +9,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/gate"
 )
 
-// TestMeasureFailed: (what went wrong, whether the client has cancelled since) → (what the client sees, whether it counts). A
-// cancel counts only where it ended the measure: one that comes later must not leave a failure uncounted.
+// TestMeasureFailed: (what went wrong, whether the client has cancelled since) → (what the client sees, whether it
+// counts). A cancel counts only where it ended the measure: one that comes later must not leave a failure uncounted.
 func TestMeasureFailed(t *testing.T) {
-	const failed, canceled = "ERROR XX000 the main database failed while measuring", "ERROR 57014 canceling statement due to user request"
+	const failed, canceled = "ERROR XX000 the main database failed while measuring",
+		"ERROR 57014 canceling statement due to user request"
 	for _, c := range []struct {
 		name   string
 		err    error
@@ -63,8 +64,8 @@ func TestMeasureShape(t *testing.T) {
 	}
 }
 
-// TestLongAnswersStream: an answer that is not long holds no connection when Execute returns, a longer one until it is read or closed. Either
-// is whole, and ends with its tag and notices.
+// TestLongAnswersStream: an answer that is not long holds no connection when Execute returns, a longer one until it is
+// read or closed. Either is whole, and ends with its tag and notices.
 func TestLongAnswersStream(t *testing.T) {
 	for _, c := range []struct {
 		what   string

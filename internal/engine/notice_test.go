@@ -32,8 +32,9 @@ func TestLeftOutIsSaid(t *testing.T) {
 	const (
 		groups  = "Each patient counts in at most 3 of these groups (max_groups_per_unit): rows of the same patient in other groups are left out, which margins and intervals do not cover. A group asked for alone, by WHERE, has all its rows."
 		rows    = "Rows beyond max_rows_per_unit are left out: more than 50 of one patient count as 50. "
-		unknown = rows + "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
-		known   = rows + "They are at most 1.9% of all rows (left_out), which the margins cover."
+		unknown = rows +
+			"How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
+		known = rows + "They are at most 1.9% of all rows (left_out), which the margins cover."
 	)
 	for _, c := range []struct {
 		block rewrite.Block
@@ -64,10 +65,16 @@ func TestCutNumbers(t *testing.T) {
 		block rewrite.Block
 		want  string
 	}{
-		{of(nil), counts + "How much is beyond is unknown: there are no margins and no intervals of it, and the administrator can give left_out."},
+		{
+			of(nil), counts +
+				"How much is beyond is unknown: there are no margins and no intervals of it, and the administrator can give left_out.",
+		},
 		{of(share(.01)), counts + "At most 1% is beyond (left_out), which the margins cover."},
 		{of(share(0)), ""},
-		{rewrite.Block{Unit: "patient", LeftOut: share(0), Beyond: []release.Cut{{Of: "n", To: "70"}}}, "Rows are in no group where n is beyond 70 (max_rows_per_unit, per_unit)."},
+		{
+			rewrite.Block{Unit: "patient", LeftOut: share(0), Beyond: []release.Cut{{Of: "n", To: "70"}}},
+			"Rows are in no group where n is beyond 70 (max_rows_per_unit, per_unit).",
+		},
 	} {
 		if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{c.block, c.block}}); got != c.want {
 			t.Errorf("it says %q, want %q", got, c.want)

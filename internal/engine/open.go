@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// open is a bound statement that touches no private relation: it runs on the shadow or as public, as the client wrote it.
+// open is a bound statement that touches no private relation: it runs on the shadow or as public, as the client wrote
+// it.
 type open struct {
 	*call
 	supplied [][]byte // values of the parameters that rewrite added behind the client's, in text form
@@ -64,7 +65,8 @@ func (o *open) execute(ctx context.Context) (*openRows, error) {
 	return o.start(ctx, o.analysis.Route, r)
 }
 
-// start runs a statement as one of those that the analyst may run there at a time. It has left its state when its rows are read, or closed.
+// start runs a statement as one of those that the analyst may run there at a time. It has left its state when its rows
+// are read, or closed.
 func (c *call) start(ctx context.Context, on rewrite.Route, r backend.Request) (*openRows, error) {
 	release, err := c.state.quotas[on].Acquire(ctx, c.scope.Analyst)
 	if err != nil {

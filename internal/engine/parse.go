@@ -16,14 +16,15 @@ type parsed struct {
 	statement *rewrite.Statement
 }
 
-// Texts of up to parsedBytes are remembered with their trees, which take some forty times as much: 40 MB where all are that long.
+// Texts of up to parsedBytes are remembered with their trees, which take some forty times as much: 40 MB where all are
+// that long.
 const (
 	parsedTexts = 512
 	parsedBytes = 2048
 )
 
-// Parse splits a text into statements and says which of them the session answers itself. What it returns is shared with whoever sends the
-// same text.
+// Parse splits a text into statements and says which of them the session answers itself. What it returns is shared with
+// whoever sends the same text.
 func (e *Engine) Parse(sql string) ([]session.Statement, error) {
 	s := e.state.Load()
 	if known, ok := s.texts.Get(sql); ok {

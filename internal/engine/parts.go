@@ -30,7 +30,8 @@ func (p *calibrated) partOf(of func(block, release int) bool) ledger.Charge {
 	return costing(p.budget.nominal(p.price.paidBy(c.Curve), p.price.order), c)
 }
 
-// nextPart is what is charged next for the blocks behind from, given what was released of them: better mechanisms, by block and release.
+// nextPart is what is charged next for the blocks behind from, given what was released of them: better mechanisms, by
+// block and release.
 type nextPart map[[2]int]*mechanism.Prepared
 
 // betterCounts is the part of the counts.
@@ -50,7 +51,8 @@ func (p *calibrated) betterCounts(answer []released, from int) nextPart {
 	return part
 }
 
-// sums is the part of the sums. They may cost what a better count leaves them; where there are no rows they cost nothing.
+// sums is the part of the sums. They may cost what a better count leaves them; where there are no rows they cost
+// nothing.
 func (p *calibrated) sums(answer []released, from int, counts nextPart) nextPart {
 	part := nextPart{}
 	for i := from; i < len(answer); i++ {
@@ -94,7 +96,9 @@ func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated,
 	part := nextPart{}
 	for i, r := range answer {
 		for j, epsilon := range r.Chosen {
-			prepared, err := mechanism.Prepare(unjoined(p.Plan.Blocks[i].Releases[j]), mechanism.Guarantee{Epsilon: epsilon, Order: p.price.Order})
+			prepared, err := mechanism.Prepare(unjoined(p.Plan.Blocks[i].Releases[j]), mechanism.Guarantee{
+				Epsilon: epsilon, Order: p.price.Order,
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -113,8 +117,8 @@ func (m *measuring) drawParts(ctx context.Context, from int, shown []gate.Shown)
 	return m.drawPart(ctx, m.sums(m.answer, from, counts), from, shown)
 }
 
-// drawPart charges a part, and draws it once that is on disk. Others can see the charge, so it is at a public moment; the ledger refuses it
-// where it would not let an answer pass. What was charged before stays charged.
+// drawPart charges a part, and draws it once that is on disk. Others can see the charge, so it is at a public moment;
+// the ledger refuses it where it would not let an answer pass. What was charged before stays charged.
 func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown []gate.Shown) error {
 	if len(part) == 0 {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestChargedInThreeParts: a count that is there for an average alone is charged for what tells how many rows there are, then for what the
-// margin needs, and then the sum. Each part is on disk before it is drawn, and what fails leaves what was charged.
+// TestChargedInThreeParts: a count that is there for an average alone is charged for what tells how many rows there
+// are, then for what the margin needs, and then the sum. Each part is on disk before it is drawn, and what fails leaves
+// what was charged.
 func TestChargedInThreeParts(t *testing.T) {
 	const sql = "SELECT avg(age), 7 FROM patients"
 	asking := func(failing int) *world {

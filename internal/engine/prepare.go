@@ -18,7 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// analysisKey holds everything that an analysis depends on, except the policy (docs/privacy.md P22): a reload starts a new cache.
+// analysisKey holds everything that an analysis depends on, except the policy (docs/privacy.md P22): a reload starts a
+// new cache.
 type analysisKey struct {
 	sql      string
 	types    string // parameter types as the client gave them
@@ -44,8 +45,8 @@ func newAnalyses() *lists[analysisKey, *analysed] {
 	return newLists[analysisKey](analysisCacheSize, 0, analysisBytes, func(a *analysed) int { return a.bytes })
 }
 
-// prepared implements session.Prepared. The analysis is looked up again at Bind, because settings or the policy may have
-// changed since.
+// prepared implements session.Prepared. The analysis is looked up again at Bind, because settings or the policy may
+// have changed since.
 type prepared struct {
 	parsed
 	types      []uint32 // parameter types as the client gave them
@@ -71,7 +72,8 @@ func (p parsed) Prepare(ctx context.Context, scope session.Scope, parameterTypes
 	return &prepared{parsed: p, types: parameterTypes, parameters: a.parameters, columns: a.columns}, nil
 }
 
-// placed has the position of an error count from the beginning of an EXPLAIN: what is analysed is the statement inside it.
+// placed has the position of an error count from the beginning of an EXPLAIN: what is analysed is the statement inside
+// it.
 func (p parsed) placed(err error) error {
 	x := p.statement.Explain()
 	var e *pgconn.PgError
@@ -106,7 +108,9 @@ func named(databases []string) string {
 }
 
 // analyse takes the analysis from the cache, or makes it.
-func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (*analysed, error) {
+func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (
+	*analysed, error,
+) {
 	key := analysisKey{st.SQL, typesKey(types), s.rewriteSettings(scope), backendSettings(scope)}
 	if a, ok := s.analyses.get(key); ok {
 		return a, nil
@@ -133,7 +137,8 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 			}
 		}
 	}
-	if scope.Database == session.Maintenance && s.info.Database != session.Maintenance && analysis.Route != rewrite.RouteShadow {
+	if scope.Database == session.Maintenance && s.info.Database != session.Maintenance &&
+		analysis.Route != rewrite.RouteShadow {
 		return nil, pgerr.New(pgerr.UndefinedTable, "the tables are in "+named(s.schema.Databases),
 			pgerr.Hint("Connect there: %q has the catalogs alone.", session.Maintenance))
 	}
@@ -141,7 +146,10 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",
 			pgerr.Hint("Write SET, or SELECT set_config(…) with nothing beside it."))
 	}
-	a := &analysed{Analysis: analysis, number: e.analyses.Add(1), explain: explain, parameters: described.ParamOIDs, answer: described.Fields, timeless: timeless(analysis.Constants()), reworded: reworded}
+	a := &analysed{
+		Analysis: analysis, number: e.analyses.Add(1), explain: explain, parameters: described.ParamOIDs,
+		answer: described.Fields, timeless: timeless(analysis.Constants()), reworded: reworded,
+	}
 	switch {
 	case explain != nil:
 		a.columns = explainColumns(explain)
@@ -156,7 +164,9 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 }
 
 // describe has the shadow check a statement, of an EXPLAIN the one inside, and analyses it.
-func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32, settings rewrite.Settings) (*rewrite.Analysis, *pgconn.StatementDescription, error) {
+func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32,
+	settings rewrite.Settings,
+) (*rewrite.Analysis, *pgconn.StatementDescription, error) {
 	text := st.SQL
 	if explain := st.Explain(); explain != nil {
 		text = explain.Inner.SQL
@@ -180,8 +190,8 @@ func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st
 	return analysis, described, nil
 }
 
-// pointed adds to the error of a table or column that does not exist, or is not listed, where those are that may be asked. PostgreSQL's own
-// hint stays.
+// pointed adds to the error of a table or column that does not exist, or is not listed, where those are that may be
+// asked. PostgreSQL's own hint stays.
 func pointed(err error) error {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Hint != "" || e.Code != pgerr.UndefinedTable && e.Code != pgerr.UndefinedColumn {
@@ -205,7 +215,10 @@ func (e *Engine) reported(err error, analyst string) error {
 func description(d *pgconn.StatementDescription) rewrite.Description {
 	out := rewrite.Description{ParameterTypes: d.ParamOIDs}
 	for _, f := range d.Fields {
-		out.Columns = append(out.Columns, rewrite.ColumnDescription{Name: f.Name, Type: f.DataTypeOID, Typmod: f.TypeModifier})
+		out.Columns = append(out.Columns, rewrite.ColumnDescription{
+			Name: f.Name, Type: f.DataTypeOID,
+			Typmod: f.TypeModifier,
+		})
 	}
 	return out
 }
@@ -231,15 +244,19 @@ func typesKey(types []uint32) string {
 // rewriteSettings are the session's, and the policy's where it has set none.
 func (s *state) rewriteSettings(scope session.Scope) rewrite.Settings {
 	return rewrite.Settings{
-		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(), IntervalStyle: scope.Settings.IntervalStyle(),
-		User: scope.User, Database: scope.Database, MaxRows: scope.Settings.MaxRows(), Intervals: scope.Settings.Intervals(s.policy.Defaults.Intervals),
+		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(),
+		IntervalStyle: scope.Settings.IntervalStyle(),
+		User:          scope.User, Database: scope.Database, MaxRows: scope.Settings.MaxRows(),
+		Intervals: scope.Settings.Intervals(
+			s.policy.Defaults.Intervals),
 	}
 }
 
 // backendSettings are all of the session's that reach a backend.
 func backendSettings(scope session.Scope) backend.Settings {
 	return backend.Settings{
-		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(), IntervalStyle: scope.Settings.IntervalStyle(),
+		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(),
+		IntervalStyle:    scope.Settings.IntervalStyle(),
 		ExtraFloatDigits: scope.Settings.ExtraFloatDigits(), ByteaOutput: scope.Settings.ByteaOutput(),
 	}
 }

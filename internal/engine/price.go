@@ -28,7 +28,10 @@ func statementBudgets(p *policy.Policy) map[string]statementBudget {
 	}
 	out := make(map[string]statementBudget, len(config.Analysts))
 	for analyst := range config.Analysts {
-		out[analyst] = statementBudget{method: p.Accounting.Method, room: accounting.RoomOf(config, analyst), selectionDelta: config.SelectionDelta(analyst)}
+		out[analyst] = statementBudget{
+			method: p.Accounting.Method, room: accounting.RoomOf(config, analyst),
+			selectionDelta: config.SelectionDelta(analyst),
+		}
 	}
 	return out
 }
@@ -44,15 +47,16 @@ func (s *state) budgetKey(analyst string) string {
 	return groupKey + s.policy.GroupOf(analyst)
 }
 
-// price is one way to pay for a statement: the guarantee that its releases share at one order (docs/budget.md, «What a statement costs»).
+// price is one way to pay for a statement: the guarantee that its releases share at one order (docs/budget.md, «What a
+// statement costs»).
 type price struct {
 	mechanism.Guarantee
 	order int // of the guarantee, as accounting.Room names it
 }
 
-// prices returns the ways to pay for a statement at a nominal ε. All of them take the same part of the analyst's whole budget: the part
-// that one release with Laplace noise of this ε takes at the order where it takes least. Noise with a pure ε buys most at that order,
-// Gaussian noise at the other.
+// prices returns the ways to pay for a statement at a nominal ε. All of them take the same part of the analyst's whole
+// budget: the part that one release with Laplace noise of this ε takes at the order where it takes least. Noise with a
+// pure ε buys most at that order, Gaussian noise at the other.
 func (b statementBudget) prices(epsilon float64) []price {
 	share, order := b.room.Share(mechanism.LaplaceCurve(epsilon))
 	if nearlyPure(share*b.room.Pure, epsilon) {
@@ -79,8 +83,8 @@ func (b statementBudget) priceAt(epsilon float64, order int) price {
 	return price{mechanism.Guarantee{Epsilon: amount}, order}
 }
 
-// nearlyPure says whether an amount of pure ε is as good as epsilon. No finite order is worth less than a thousandth: at order ∞ a statement
-// costs its ε, and mechanisms can be used that have no other guarantee.
+// nearlyPure says whether an amount of pure ε is as good as epsilon. No finite order is worth less than a thousandth:
+// at order ∞ a statement costs its ε, and mechanisms can be used that have no other guarantee.
 func nearlyPure(amount, epsilon float64) bool { return amount >= epsilon*(1-1e-3) }
 
 // nominal returns the ε of the cheapest statement whose price at the order is amount or more.
@@ -88,7 +92,8 @@ func (b statementBudget) nominal(amount float64, order int) float64 {
 	switch {
 	case amount <= 0: // nothing can be learnt: what was asked is charged all the same
 		return b.epsilon
-	case order == accounting.Infinite && b.priceAt(amount, order).Epsilon == amount: // the least ε that costs it, or nearly so
+	// the least ε that costs it, or nearly so
+	case order == accounting.Infinite && b.priceAt(amount, order).Epsilon == amount:
 		return amount
 	}
 	low, high := 0.0, b.most
@@ -118,7 +123,8 @@ func (b statementBudget) holds(c ledger.Charge) int {
 	return b.fits(share, c.SelectionDelta)
 }
 
-// fits returns how many statements the analyst's whole budget holds that take a share of it, and a δ for their selections.
+// fits returns how many statements the analyst's whole budget holds that take a share of it, and a δ for their
+// selections.
 func (b statementBudget) fits(share, selectionDelta float64) int {
 	most := accounting.Fits(share)
 	if selectionDelta > 0 {
@@ -146,8 +152,9 @@ func (p price) divide(weight, total int) mechanism.Guarantee {
 	return g
 }
 
-// weights says how the releases of a statement share its price. A layer has its weight once, wherever in the statement its releases
-// stand, and so has a family of quantiles; a release that cannot share a layer's, and a selection, is one of its own.
+// weights says how the releases of a statement share its price. A layer has its weight once, wherever in the statement
+// its releases stand, and so has a family of quantiles; a release that cannot share a layer's, and a selection, is one
+// of its own.
 type weights struct {
 	layers map[int]int
 	wide   map[int]bool // layers with releases in several blocks

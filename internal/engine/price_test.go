@@ -27,7 +27,10 @@ func configOf(method policy.Method, budget float64) ledger.Config {
 // budgetOf is what one statement of alice's may cost at a nominal ε.
 func budgetOf(method policy.Method, budget, epsilon float64) statementBudget {
 	config := configOf(method, budget)
-	return statementBudget{epsilon: epsilon, most: 1, room: accounting.RoomOf(config, "alice"), selectionDelta: config.SelectionDelta("alice")}
+	return statementBudget{
+		epsilon: epsilon, most: 1, room: accounting.RoomOf(config, "alice"),
+		selectionDelta: config.SelectionDelta("alice"),
+	}
 }
 
 // balances has the ledger's own accounting admit a statement until it refuses, and returns the balance after each.
@@ -56,7 +59,10 @@ func admitted(t testing.TB, method policy.Method, budget float64, c ledger.Charg
 
 // countUpTo is count(*) of a table of at most rows rows.
 func countUpTo(rows int64) mechanism.Release {
-	return mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: rows}}, Sensitivity: 1, Groups: 1, Weight: 1, Grid: mechanism.Grid{Step: 1}}
+	return mechanism.Release{
+		Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: rows}}, Sensitivity: 1,
+		Groups: 1, Weight: 1, Grid: mechanism.Grid{Step: 1},
+	}
 }
 
 // statementOf is the plan of one block with n equal releases.
@@ -87,8 +93,9 @@ func sharedWithin(t testing.TB, plan *rewrite.Plan, b statementBudget, margin fl
 	return shared(t, plan, within)
 }
 
-// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer,
-// joint noise costs what one vector does, and quantiles of one family what the dearest way down through them does.
+// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for
+// those of one layer, joint noise costs what one vector does, and quantiles of one family what the dearest way down
+// through them does.
 func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 	t.Helper()
 	charged, pure := p.charge.Curve, p.charge.Curve.Pure
@@ -158,8 +165,8 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 	}
 }
 
-// TestStatementsCostTheSame: from a budget of (20, 1e-6), statements at ε = 0.5 are admitted equally often, however many releases they
-// have, and their noise grows with the root of that number.
+// TestStatementsCostTheSame: from a budget of (20, 1e-6), statements at ε = 0.5 are admitted equally often, however
+// many releases they have, and their noise grows with the root of that number.
 func TestStatementsCostTheSame(t *testing.T) {
 	b := budgetOf(policy.RDP, 20, .5)
 	one, twelve := shared(t, statementOf(1, countUpTo(1000000)), b), shared(t, statementOf(12, countUpTo(1000000)), b)
@@ -180,10 +187,12 @@ func TestStatementsCostTheSame(t *testing.T) {
 	if one.fits != first || twelve.fits != second {
 		t.Errorf("EXPLAIN promises %d and %d statements, the ledger admits %d and %d", one.fits, twelve.fits, first, second)
 	}
-	t.Logf("one: %d statements, rmse %.3f; twelve: %d, rmse %.3f", first, rmse, second, twelve.Mechanisms[0].Releases[0].Chosen().RMSEAverage)
+	t.Logf("one: %d statements, rmse %.3f; twelve: %d, rmse %.3f", first, rmse, second,
+		twelve.Mechanisms[0].Releases[0].Chosen().RMSEAverage)
 }
 
-// TestCountsOfAMargin: a budget of (10, 1e-6) buys 310 counts of ±20, because Gaussian noise is chosen for many small statements.
+// TestCountsOfAMargin: a budget of (10, 1e-6) buys 310 counts of ±20, because Gaussian noise is chosen for many small
+// statements.
 func TestCountsOfAMargin(t *testing.T) {
 	plan := statementOf(1, countUpTo(1000000))
 	p := sharedWithin(t, plan, budgetOf(policy.RDP, 10, .5), 20)
@@ -195,7 +204,8 @@ func TestCountsOfAMargin(t *testing.T) {
 	}
 }
 
-// TestSmallBudgetsTakeLaplace: a budget that a few statements use up ends at order ∞, or near it, where Gaussian noise is dear.
+// TestSmallBudgetsTakeLaplace: a budget that a few statements use up ends at order ∞, or near it, where Gaussian noise
+// is dear.
 func TestSmallBudgetsTakeLaplace(t *testing.T) {
 	for _, budget := range []float64{0, .5, 1, 5} {
 		p := shared(t, statementOf(1, countUpTo(1000000)), budgetOf(policy.RDP, budget, .5))
@@ -208,8 +218,8 @@ func TestSmallBudgetsTakeLaplace(t *testing.T) {
 	}
 }
 
-// TestSmallGainsKeepOrderInfinity: Gaussian noise of 7% less error is not worth the use of order ∞; of 18% it is. Twelve counts, a third as
-// far off with it, take it from the same budget.
+// TestSmallGainsKeepOrderInfinity: Gaussian noise of 7% less error is not worth the use of order ∞; of 18% it is.
+// Twelve counts, a third as far off with it, take it from the same budget.
 func TestSmallGainsKeepOrderInfinity(t *testing.T) {
 	for _, c := range []struct {
 		budget float64
@@ -227,7 +237,8 @@ func TestSmallGainsKeepOrderInfinity(t *testing.T) {
 	}
 }
 
-// TestMarginsKeepOrderInfinity: a wanted margin that Gaussian noise would keep at an ε a little lower is bought with Laplace noise.
+// TestMarginsKeepOrderInfinity: a wanted margin that Gaussian noise would keep at an ε a little lower is bought with
+// Laplace noise.
 func TestMarginsKeepOrderInfinity(t *testing.T) {
 	plan := statementOf(1, countUpTo(1000000))
 	for _, c := range []struct {
@@ -236,12 +247,14 @@ func TestMarginsKeepOrderInfinity(t *testing.T) {
 	}{{10, 4, mechanism.Laplace}, {10, 20, mechanism.Gaussian}, {20, 6, mechanism.Gaussian}} {
 		p := sharedWithin(t, plan, budgetOf(policy.RDP, c.budget, .5), c.margin)
 		if chosen := p.Mechanisms[0].Releases[0]; chosen.Chosen().Noise != c.want || chosen.PlannedMargin() > c.margin {
-			t.Errorf("budget %g, ±%g: %s noise, ±%g at epsilon %g", c.budget, c.margin, chosen.Chosen().Noise, chosen.PlannedMargin(), p.epsilon)
+			t.Errorf("budget %g, ±%g: %s noise, ±%g at epsilon %g", c.budget, c.margin, chosen.Chosen().Noise,
+				chosen.PlannedMargin(), p.epsilon)
 		}
 	}
 }
 
-// TestPricesOfRandomStatements: whatever the statement is, it is charged what its mechanisms cost, and no more than its price.
+// TestPricesOfRandomStatements: whatever the statement is, it is charged what its mechanisms cost, and no more than its
+// price.
 func TestPricesOfRandomStatements(t *testing.T) {
 	release := rapid.Custom(func(t *rapid.T) mechanism.Release {
 		r := countUpTo(rapid.SampledFrom([]int64{20, 1000, mechanism.NoUpper}).Draw(t, "rows"))
@@ -271,12 +284,16 @@ func TestPricesOfRandomStatements(t *testing.T) {
 			families++
 			layer := rapid.IntRange(0, 3).Draw(t, "layer of quantiles")
 			for i, q := range rapid.SliceOfN(rapid.Float64Range(0, 1), 0, 5).Draw(t, "quantiles") {
-				r := mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Hi: 1000}}, Fraction: q, Family: families, Sensitivity: 3, Total: 3, Groups: 2, Layer: layer}
+				r := mechanism.Release{
+					Kind: mechanism.Quantile, Range: mechanism.Range{{Hi: 1000}}, Fraction: q, Family: families,
+					Sensitivity: 3, Total: 3, Groups: 2, Layer: layer,
+				}
 				r.Name, r.Weight = fmt.Sprint("quantile ", i), 3
 				block.Releases = append(block.Releases, r)
 			}
 			if method == policy.RDP && rapid.Bool().Draw(t, "selected") {
-				block.Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: rapid.IntRange(1, 4).Draw(t, "groups"), Weight: 2}
+				block.Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: rapid.IntRange(
+					1, 4).Draw(t, "groups"), Weight: 2}
 				if rapid.Bool().Draw(t, "by a count") {
 					block.Releases = append(block.Releases, countUpTo(1000000))
 					block.SelectBy = len(block.Releases)
@@ -284,7 +301,8 @@ func TestPricesOfRandomStatements(t *testing.T) {
 			}
 			plan.Blocks = append(plan.Blocks, block)
 		}
-		b := budgetOf(method, budget, rapid.Float64Range(.5, 2).Draw(t, "epsilon")) // with less, a selection may keep no group
+		// with less, a selection may keep no group
+		b := budgetOf(method, budget, rapid.Float64Range(.5, 2).Draw(t, "epsilon"))
 		p, err := shareBudget(context.Background(), plan, b)
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +338,8 @@ func TestPricesOfRandomStatements(t *testing.T) {
 	})
 }
 
-// TestLayersCostOnce: the branches of a statement that read disjoint rows cost what one of them does, in one block or in two.
+// TestLayersCostOnce: the branches of a statement that read disjoint rows cost what one of them does, in one block or
+// in two.
 func TestLayersCostOnce(t *testing.T) {
 	layered := func(layer int) mechanism.Release {
 		r := countUpTo(1000000)
@@ -329,7 +348,8 @@ func TestLayersCostOnce(t *testing.T) {
 	}
 	heavy := layered(1) // a layer weighs what its heaviest release does
 	heavy.Weight = 3
-	one, two := rewrite.Block{Releases: []mechanism.Release{layered(1), layered(2)}}, rewrite.Block{Releases: []mechanism.Release{heavy, layered(2)}}
+	one, two := rewrite.Block{Releases: []mechanism.Release{layered(1), layered(2)}},
+		rewrite.Block{Releases: []mechanism.Release{heavy, layered(2)}}
 	both := rewrite.Block{Releases: []mechanism.Release{layered(1), heavy, layered(2), layered(2)}}
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		b := budgetOf(method, 20, .5)
@@ -349,8 +369,8 @@ func TestLayersCostOnce(t *testing.T) {
 	}
 }
 
-// TestStatementsWithoutNoise: a statement whose releases have one possible value costs what it says all the same; one that releases nothing
-// costs nothing.
+// TestStatementsWithoutNoise: a statement whose releases have one possible value costs what it says all the same; one
+// that releases nothing costs nothing.
 func TestStatementsWithoutNoise(t *testing.T) {
 	constant := countUpTo(0)
 	wanted := constant
@@ -365,7 +385,8 @@ func TestStatementsWithoutNoise(t *testing.T) {
 				t.Errorf("%s: %d statements", method, n)
 			}
 		}
-		if p := shared(t, &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{}}}, budgetOf(method, 10, 0)); p.releases() || p.charge.Epsilon != 0 {
+		if p := shared(t, &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{}}}, budgetOf(method, 10, 0)); p.releases() ||
+			p.charge.Epsilon != 0 {
 			t.Errorf("%s: nothing costs %g", method, p.charge.Epsilon)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// quota bounds how many connections of a pool one analyst's statements hold at a time. Without it, a few long statements of
-// one analyst would keep all others waiting.
+// quota bounds how many connections of a pool one analyst's statements hold at a time. Without it, a few long
+// statements of one analyst would keep all others waiting.
 type quota struct {
 	limit int64
 	wait  time.Duration // for one of the analyst's own statements to end; 0 means no limit

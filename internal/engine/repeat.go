@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// A statement that repeats is bound from three caches: of its constants, its plan and its mechanisms. What is in them is shared and never
-// changed. They live as long as the lists that plans are made with, and are dropped with them.
+// A statement that repeats is bound from three caches: of its constants, its plan and its mechanisms. What is in them
+// is shared and never changed. They live as long as the lists that plans are made with, and are dropped with them.
 
 // calibratedPlan plans the statement with its values, and chooses a mechanism for each release.
 func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
@@ -31,7 +31,10 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 	if !kept {
 		return c.calibrate(ctx, plan)
 	}
-	key := choiceKey{plan, c.scope.Analyst, c.state.budgetKey(c.scope.Analyst), c.scope.Settings.Epsilon(), c.scope.Settings.Margin()}
+	key := choiceKey{
+		plan, c.scope.Analyst, c.state.budgetKey(c.scope.Analyst), c.scope.Settings.Epsilon(),
+		c.scope.Settings.Margin(),
+	}
 	if chosen, ok := c.state.lookups.choices.get(key); ok {
 		return chosen, nil
 	}
@@ -42,7 +45,8 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 	return chosen, err
 }
 
-// choiceKey names everything that the mechanisms of a statement depend on: neither the ledger nor any row has a part in it.
+// choiceKey names everything that the mechanisms of a statement depend on: neither the ledger nor any row has a part in
+// it.
 type choiceKey struct {
 	plan    *rewrite.Plan
 	analyst string
@@ -60,10 +64,14 @@ type constantsKey struct {
 // keptValues bounds the parameters of a statement whose constants are kept, bytes.
 const keptValues = 1024
 
-// constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip. What cannot be
-// answered so is asked on its own, where the plan needs it: an expression may fail that no plan would evaluate.
+// constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip.
+// What cannot be answered so is asked on its own, where the plan needs it: an expression may fail that no plan would
+// evaluate.
 func (c *call) constants(ctx context.Context) (lookup, error) {
-	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), call: c, asked: c.analysis.Constants(), literals: new(int)}
+	l := lookup{
+		ctx: ctx, state: c.state, settings: backendSettings(c.scope), call: c, asked: c.analysis.Constants(),
+		literals: new(int),
+	}
 	parameters := backend.Parameters{Values: c.values, Formats: c.formats, Types: c.analysis.parameters}
 	key, keep := c.constantsKey()
 	if keep {
@@ -86,7 +94,8 @@ func (c *call) constants(ctx context.Context) (lookup, error) {
 	return l, err
 }
 
-// constantsKey says under which key constants are kept, and whether they are: what may read the clock is asked for each time.
+// constantsKey says under which key constants are kept, and whether they are: what may read the clock is asked for each
+// time.
 func (c *call) constantsKey() (key constantsKey, keep bool) {
 	var values strings.Builder
 	for i, v := range c.values {
@@ -112,7 +121,8 @@ func timeless(asked rewrite.Constants) bool {
 // readsClock says whether a value may be another at another time when a type's input function reads it.
 func readsClock(oid uint32, value string) bool {
 	switch oid {
-	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID, pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.UUIDOID:
+	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID,
+		pgtype.NumericOID, pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.UUIDOID:
 		return false
 	}
 	return rewrite.MayReadClock(value)
@@ -137,8 +147,8 @@ func keepable(p *rewrite.Plan) bool {
 	return keys <= planKeys
 }
 
-// planned takes the plan of the statement with these values from the cache, or makes it; kept says that it is there for the next one. A
-// plan follows from the statement, the policy, the values, and the lists in lookups.
+// planned takes the plan of the statement with these values from the cache, or makes it; kept says that it is there for
+// the next one. A plan follows from the statement, the policy, the values, and the lists in lookups.
 func (c *call) planned(l lookup) (plan *rewrite.Plan, kept bool, err error) {
 	options := rewrite.Options{HashKey: c.state.secret, KeepsEmpty: c.keepsEmpty()}
 	key := planKey{c.analysis.number, sha256.Sum256([]byte(l.key())), options}

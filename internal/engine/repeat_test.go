@@ -7,13 +7,15 @@ import (
 	"testing"
 )
 
-// TestPlansAreBounded: a stream of statements of many aggregates keeps as much as the bounds of the caches say, and takes no more memory than is
-// counted. What belongs to no statement has a bound of its own: marginals of joint noise (48 MB), and mechanisms.
+// TestPlansAreBounded: a stream of statements of many aggregates keeps as much as the bounds of the caches say, and
+// takes no more memory than is counted. What belongs to no statement has a bound of its own: marginals of joint noise
+// (48 MB), and mechanisms.
 func TestPlansAreBounded(t *testing.T) {
 	const bound, others = 4 << 20, 80 << 20
 	w := newWorld(t)
 	s := w.engine.state.Load()
-	s.lookups.plans, s.lookups.choices = newLists[planKey](lookupCacheSize, 0, bound, s.lookups.plans.length), newLists[choiceKey](lookupCacheSize, 0, bound, s.lookups.choices.length)
+	s.lookups.plans, s.lookups.choices = newLists[planKey](lookupCacheSize, 0, bound, s.lookups.plans.length),
+		newLists[choiceKey](lookupCacheSize, 0, bound, s.lookups.choices.length)
 	before := heapBytes()
 	for i := range 12 {
 		sums := make([]string, 60)
@@ -42,9 +44,11 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestRepeatedStatementsAskOnce: constants are asked for once for each list of values, and each time where they may read the clock.
+// TestRepeatedStatementsAskOnce: constants are asked for once for each list of values, and each time where they may
+// read the clock.
 func TestRepeatedStatementsAskOnce(t *testing.T) {
-	const plain, clock = "SELECT count(*) FROM patients WHERE age > $1", "SELECT count(*) FROM patients WHERE age > $1 AND now() > '2020-01-01 00:00:00+00'"
+	const plain, clock = "SELECT count(*) FROM patients WHERE age > $1",
+		"SELECT count(*) FROM patients WHERE age > $1 AND now() > '2020-01-01 00:00:00+00'"
 	for _, c := range []struct {
 		name, sql string
 		values    [][]string
@@ -71,8 +75,8 @@ func TestRepeatedStatementsAskOnce(t *testing.T) {
 	}
 }
 
-// TestAnswersOfTheirDay: an answer that follows from the clock is kept for its own time: asked again on that day it is free, and another day's is
-// never given as today's, whatever of the statement reads the clock.
+// TestAnswersOfTheirDay: an answer that follows from the clock is kept for its own time: asked again on that day it is
+// free, and another day's is never given as today's, whatever of the statement reads the clock.
 func TestAnswersOfTheirDay(t *testing.T) {
 	for _, c := range []struct{ name, sql string }{
 		{"a day", "SELECT count(*) FROM patients WHERE admitted < current_date"},
@@ -82,8 +86,14 @@ func TestAnswersOfTheirDay(t *testing.T) {
 		{"an average", "SELECT avg(current_date - admitted) FROM patients"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, "age: {bounds: [0, 120]}", "age: {bounds: [0, 120]}\n      admitted: {bounds: [2020-01-01, 2030-12-31]}")
-			for _, at := range []struct{ day, left string }{{"2026-01-01", "75"}, {"2026-01-01", "75"}, {"2026-01-02", "25"}, {"2026-01-01", "25"}} {
+			w := newWorld(t, "age: {bounds: [0, 120]}",
+				"age: {bounds: [0, 120]}\n      admitted: {bounds: [2020-01-01, 2030-12-31]}")
+			for _, at := range []struct{ day, left string }{
+				{"2026-01-01", "75"},
+				{"2026-01-01", "75"},
+				{"2026-01-02", "25"},
+				{"2026-01-01", "25"},
+			} {
 				w.fake.clock = map[string]string{"now": at.day + " 00:00:00+00", "today": at.day}
 				rows, err := w.mustCharge(t, c.sql).Execute(w.ctx)
 				if err != nil {

@@ -17,8 +17,8 @@ type stageError struct{ err error }
 func (e *stageError) Error() string { return e.err.Error() }
 func (e *stageError) Unwrap() error { return e.err }
 
-// stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28). Others can see that the shadow works on it, so
-// it begins at a public moment.
+// stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28). Others can see that the
+// shadow works on it, so it begins at a public moment.
 func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Canonical, error) {
 	if err := m.draw(ctx, m.Plan.Stages[number].Blocks); err != nil {
 		return nil, err
@@ -32,7 +32,8 @@ func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Can
 	return m.stages[number], nil
 }
 
-// answerStages answers what has not been answered of the stages: an answer that was kept has none of them. They follow from it.
+// answerStages answers what has not been answered of the stages: an answer that was kept has none of them. They follow
+// from it.
 func (p *private) answerStages(ctx context.Context, values []released) error {
 	for len(p.stages) < len(p.Plan.Stages) {
 		if err := p.answerStage(ctx, values); err != nil {
@@ -69,7 +70,8 @@ func (p *private) answerStage(ctx context.Context, values []released) error {
 func checkStage(s rewrite.Stage, rows [][]*rewrite.Canonical) error {
 	const what = "a query over released values that private rows are compared with "
 	if int64(len(rows)) > s.Rows {
-		return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf(what+"has more than %d rows", s.Rows), pgerr.Hint("Add a LIMIT to it."))
+		return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf(what+"has more than %d rows", s.Rows),
+			pgerr.Hint("Add a LIMIT to it."))
 	}
 	bytes := 0
 	for _, row := range rows {
@@ -78,7 +80,8 @@ func checkStage(s rewrite.Stage, rows [][]*rewrite.Canonical) error {
 				continue
 			}
 			if s.TooLong(i, *value) {
-				return pgerr.New(pgerr.StatementTooComplex, what+"returns a text or a number that is too long", pgerr.Hint("Shorten it: left(x, 100), round(x, 10)."))
+				return pgerr.New(pgerr.StatementTooComplex, what+"returns a text or a number that is too long",
+					pgerr.Hint("Shorten it: left(x, 100), round(x, 10)."))
 			}
 			bytes += len(*value)
 		}

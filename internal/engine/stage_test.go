@@ -14,7 +14,8 @@ import (
 
 const staged = "SELECT count(*) FROM patients WHERE age > (SELECT count(*) FROM patients)"
 
-// TestStageHolds: that the shadow is asked can be seen, so it waits for a public moment; and what is drawn before, nobody sees.
+// TestStageHolds: that the shadow is asked can be seen, so it waits for a public moment; and what is drawn before,
+// nobody sees.
 func TestStageHolds(t *testing.T) {
 	w := newWorld(t)
 	held := errors.New("the statement was cancelled while it held")

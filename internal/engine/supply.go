@@ -74,7 +74,9 @@ func (c *call) budgetColumn(ctx context.Context, name string) ([]byte, error) {
 	case "analyst":
 		return encodeText(pgtype.TextArrayOID, []string{c.scope.Analyst})
 	case "period_ends":
-		return encodeText(pgtype.TimestamptzArrayOID, []pgtype.Timestamptz{{Time: b.PeriodEnds, Valid: !b.PeriodEnds.IsZero()}})
+		return encodeText(pgtype.TimestamptzArrayOID, []pgtype.Timestamptz{
+			{Time: b.PeriodEnds, Valid: !b.PeriodEnds.IsZero()},
+		})
 	}
 	value, known := map[string]float64{
 		"epsilon_total": b.EpsilonTotal, "epsilon_spent": b.EpsilonSpent, "epsilon_left": b.EpsilonLeft, "delta": b.Delta,
@@ -164,7 +166,8 @@ func (c *call) lastColumn(name string) ([]byte, error) {
 	return nil, fmt.Errorf("dpproxy.last has no column %q", name)
 }
 
-// columnsColumn gives one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables first.
+// columnsColumn gives one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables
+// first.
 func (c *call) columnsColumn(name string) ([]byte, error) {
 	relations := make([]policy.Name, 0, len(c.state.policy.Tables)+len(c.state.policy.Views))
 	for _, t := range c.state.policy.Tables {

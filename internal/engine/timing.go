@@ -15,9 +15,10 @@ type pace struct {
 	trace  *session.Trace // is told the public moments alone; nil: there is none
 }
 
-// run does the work and returns at the moment that follows its end. If ctx ends before that moment, the outcome is ctx's
-// cause, whether the work had ended or not, and comes at a moment that follows from when ctx ended: a cancel, a time-out or a client that
-// leaves would time the work more finely. The work holds wherever it does what others can see.
+// run does the work and returns at the moment that follows its end. If ctx ends before that moment, the outcome is
+// ctx's cause, whether the work had ended or not, and comes at a moment that follows from when ctx ended: a cancel, a
+// time-out or a client that leaves would time the work more finely. The work holds wherever it does what others can
+// see.
 func (p pace) run(ctx context.Context, work func(hold func() error) error) error {
 	started := time.Now()
 	from := p.trace.At(started)
@@ -57,12 +58,12 @@ func (p pace) run(ctx context.Context, work func(hold func() error) error) error
 	return err
 }
 
-// leaveWait hides how quickly main stops when a statement ends before its measure: the outcome comes so much later, whether main had to be
-// stopped or not. It is short for a client that waits to go on, and long for main.
+// leaveWait hides how quickly main stops when a statement ends before its measure: the outcome comes so much later,
+// whether main had to be stopped or not. It is short for a client that waits to go on, and long for main.
 const leaveWait = time.Second
 
-// after is when the outcome of a statement may be known that ended at left, and whose work has ended by now: leaveWait later, or that again
-// as often as it takes.
+// after is when the outcome of a statement may be known that ended at left, and whose work has ended by now: leaveWait
+// later, or that again as often as it takes.
 func (p pace) after(left, now time.Duration) time.Duration {
 	if p.timing == (policy.Timing{}) {
 		return now
@@ -71,8 +72,8 @@ func (p pace) after(left, now time.Duration) time.Duration {
 	return left + max(1, waits)*leaveWait
 }
 
-// Moment returns the first moment at or after elapsed at which an outcome may be known: the least power of t.Steps in milliseconds,
-// and from there the next multiple of t.Quantum.
+// Moment returns the first moment at or after elapsed at which an outcome may be known: the least power of t.Steps in
+// milliseconds, and from there the next multiple of t.Quantum.
 func Moment(t policy.Timing, elapsed time.Duration) time.Duration {
 	at := elapsed
 	if t.Steps > 1 {

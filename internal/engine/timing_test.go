@@ -111,10 +111,13 @@ func TestPaceHoldsWhatOthersSee(t *testing.T) {
 	}
 }
 
-// TestPaceOfWhoLeaves: a statement ends at 150 ms, by a cancel or with its client, before its work has ended, while it holds, and after it.
-// However long main takes to stop, nobody can tell which.
+// TestPaceOfWhoLeaves: a statement ends at 150 ms, by a cancel or with its client, before its work has ended, while it
+// holds, and after it. However long main takes to stop, nobody can tell which.
 func TestPaceOfWhoLeaves(t *testing.T) {
-	for _, cause := range []error{pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"), errors.New("client went away")} {
+	for _, cause := range []error{
+		pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"),
+		errors.New("client went away"),
+	} {
 		for _, took := range []time.Duration{65 * ms, 129 * ms, 149 * ms, 150 * ms, 170 * ms, time.Hour} {
 			for _, stops := range []time.Duration{0, 3 * ms, 200 * ms, time.Second} {
 				for _, holds := range []bool{false, true} {

@@ -15,8 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
-// bubble moves the engine into a synctest bubble: with a ledger that is opened in it, and what newWorld has made outside, whose caches have
-// goroutines that do not end.
+// bubble moves the engine into a synctest bubble: with a ledger that is opened in it, and what newWorld has made
+// outside, whose caches have goroutines that do not end.
 func (w *world) bubble(t *testing.T) {
 	t.Helper()
 	s := w.engine.state.Load()
@@ -26,7 +26,8 @@ func (w *world) bubble(t *testing.T) {
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 }
 
-// told opens a session whose traces are collected as «operation verdict SQLSTATE: stages (from-to, from the statement's beginning) end».
+// told opens a session whose traces are collected as «operation verdict SQLSTATE: stages (from-to, from the statement's
+// beginning) end».
 func (w *world) told(t *testing.T) (s wire.Session, traces *[]string) {
 	t.Helper()
 	w.bubble(t)
@@ -58,8 +59,9 @@ func (w *world) measures(took, stops time.Duration, err error) {
 	})
 }
 
-// TestTracesTellPublicMomentsAlone: main works for as long as the private rows make it work, and a trace is the same for all times that an analyst
-// cannot tell apart: with an answer, where main fails, and where the statement ends before its measure does. The clock is synctest's.
+// TestTracesTellPublicMomentsAlone: main works for as long as the private rows make it work, and a trace is the same
+// for all times that an analyst cannot tell apart: with an answer, where main fails, and where the statement ends
+// before its measure does. The clock is synctest's.
 func TestTracesTellPublicMomentsAlone(t *testing.T) {
 	const before = "SELECT private %s: parse 0s-0s analyse 0s-0s plan 0s-0s charge 0s-0s measure 0s-%s"
 	gone := errors.New("client went away")
@@ -105,8 +107,8 @@ func TestTracesTellPublicMomentsAlone(t *testing.T) {
 	}
 }
 
-// TestWhoLeavesFreesTheQuestionLater: an analyst asks a question over two connections, and leaves the one that is measured at a time of their choice.
-// When the other goes on does not tell whether main had finished by then.
+// TestWhoLeavesFreesTheQuestionLater: an analyst asks a question over two connections, and leaves the one that is
+// measured at a time of their choice. When the other goes on does not tell whether main had finished by then.
 func TestWhoLeavesFreesTheQuestionLater(t *testing.T) {
 	for _, took := range []time.Duration{65 * ms, 119 * ms, 121 * ms, time.Hour} {
 		for _, stops := range []time.Duration{0, 3 * ms, 300 * ms} {
@@ -121,7 +123,8 @@ func TestWhoLeavesFreesTheQuestionLater(t *testing.T) {
 				w.askBeside(t, question)
 				const want = 120*ms + leaveWait + ms
 				if got := time.Since(begun); got != want {
-					t.Errorf("a measure of %v, which stops after %v: the other connection is answered at %v, want %v", took, stops, got, want)
+					t.Errorf("a measure of %v, which stops after %v: the other connection is answered at %v, want %v", took, stops,
+						got, want)
 				}
 			})
 		}
@@ -136,8 +139,8 @@ func (w *world) askBeside(t *testing.T, sql string) {
 	}
 }
 
-// TestSlotsTellPublicMomentsAlone: a statement of the analyst's that waits until one of theirs has ended on main sees its moment, and not when main
-// was done; also where that one is cancelled at 120 ms, before its first stage or in it.
+// TestSlotsTellPublicMomentsAlone: a statement of the analyst's that waits until one of theirs has ended on main sees
+// its moment, and not when main was done; also where that one is cancelled at 120 ms, before its first stage or in it.
 func TestSlotsTellPublicMomentsAlone(t *testing.T) {
 	const end = 120*ms + leaveWait + ms
 	for _, c := range []struct {
@@ -183,10 +186,15 @@ func TestTracesOfEveryKind(t *testing.T) {
 		{"refused", "SELECT id FROM patients", []string{"SELECT refused 42501: " + parse + " analyse 0s-0s end 0s"}},
 		{"a syntax error", "SELEC 1", []string{" refused 42601: " + parse + " end 0s"}},
 		{"public", "SELECT ward FROM wards", []string{"SELECT public 00000: " + parse + " analyse 0s-0s end 0s"}},
-		{"explained", "EXPLAIN " + question, []string{"EXPLAIN explain 00000: " + parse + " analyse 0s-0s plan 0s-0s end 0s"}},
-		{"the session's", "BEGIN; COMMIT", []string{"BEGIN session 00000: " + parse + " end 0s", "COMMIT session 00000: end 0s"}},
+		{"explained", "EXPLAIN " + question, []string{"EXPLAIN explain 00000: " + parse +
+			" analyse 0s-0s plan 0s-0s end 0s"}},
+		{"the session's", "BEGIN; COMMIT", []string{
+			"BEGIN session 00000: " + parse + " end 0s",
+			"COMMIT session 00000: end 0s",
+		}},
 		{"over budget", question + " WHERE age > 1; " + question + " WHERE age > 2", []string{
-			"SELECT private 00000: " + parse + " analyse 0s-0s plan 0s-0s charge 0s-0s measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
+			"SELECT private 00000: " + parse +
+				" analyse 0s-0s plan 0s-0s charge 0s-0s measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
 			"SELECT refused 53400: analyse 0s-0s plan 0s-0s charge 0s-0s end 0s",
 		}},
 		{"a cursor", "DECLARE c CURSOR WITH HOLD FOR " + question + " WHERE age > 1; FETCH c", []string{
@@ -194,7 +202,8 @@ func TestTracesOfEveryKind(t *testing.T) {
 			"FETCH private 00000: charge 0s-0s measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
 		}},
 		{"an average with a margin", "SELECT dpproxy.within(avg(age), 40) FROM patients", []string{
-			"SELECT private 00000: " + parse + " analyse 0s-0s plan 0s-0s charge 0s-0s charge 1ms-1ms measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
+			"SELECT private 00000: " + parse +
+				" analyse 0s-0s plan 0s-0s charge 0s-0s charge 1ms-1ms measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

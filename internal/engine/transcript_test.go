@@ -60,8 +60,9 @@ var faults = map[string]error{
 	"unreadable":  pgerr.New("22P02", "invalid input syntax"),
 }
 
-// TestTranscripts plays testdata/transcripts: (statements, state, fault) → (messages, charge). Every call on a database or
-// the ledger is written down, so that the order of charge and measure is part of what is expected. -rewrite writes it anew.
+// TestTranscripts plays testdata/transcripts: (statements, state, fault) → (messages, charge). Every call on a database
+// or the ledger is written down, so that the order of charge and measure is part of what is expected. -rewrite writes
+// it anew.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, play)

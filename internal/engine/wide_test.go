@@ -18,8 +18,14 @@ func TestWideHint(t *testing.T) {
 		want       string
 	}{
 		{nil, ""},
-		{&rewrite.Difference{Text: "a - b", Type: pgtype.Int4OID, Lo: -4017, Hi: 4017}, "The bounds of a - b are -4017 to 4017" + after},
-		{&rewrite.Difference{Text: "a - b", Type: pgtype.IntervalOID, Lo: -86400e6 * 731, Hi: 90000e6}, "The bounds of a - b are -731 days 00:00:00 to 1 days 01:00:00" + after},
+		{
+			&rewrite.Difference{Text: "a - b", Type: pgtype.Int4OID, Lo: -4017, Hi: 4017},
+			"The bounds of a - b are -4017 to 4017" + after,
+		},
+		{
+			&rewrite.Difference{Text: "a - b", Type: pgtype.IntervalOID, Lo: -86400e6 * 731, Hi: 90000e6},
+			"The bounds of a - b are -731 days 00:00:00 to 1 days 01:00:00" + after,
+		},
 	} {
 		plan := &rewrite.Plan{Blocks: []rewrite.Block{{}, {Columns: []rewrite.Column{{}, {Difference: c.difference}}}}}
 		if diff := cmp.Diff(c.want, wideHint(plan)); diff != "" {

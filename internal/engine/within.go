@@ -11,10 +11,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// calibrateReleases shares the price over a block's releases by weight. A release that has to keep a margin costs what the margin needs,
-// instead of its part, but no more than the most that the whole statement may. Sums of wanted averages, and counts that are there for them
-// alone, have noise of their own (averages.go).
-func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later, b statementBudget) ([]*mechanism.Prepared, error) {
+// calibrateReleases shares the price over a block's releases by weight. A release that has to keep a margin costs what
+// the margin needs, instead of its part, but no more than the most that the whole statement may. Sums of wanted
+// averages, and counts that are there for them alone, have noise of their own (averages.go).
+func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later,
+	b statementBudget,
+) ([]*mechanism.Prepared, error) {
 	var shared []mechanism.Release
 	var at []int // of these
 	most := b.priceAt(b.most, p.order).Guarantee
@@ -66,13 +68,16 @@ func prepareWithin(r mechanism.Release, g mechanism.Guarantee, most float64) (*m
 	return mechanism.Prepare(r, wanted)
 }
 
-// tooNarrow refuses a margin that would cost more than the statement may, and says the least that can be had; empty: it is not known.
+// tooNarrow refuses a margin that would cost more than the statement may, and says the least that can be had; empty: it
+// is not known.
 func tooNarrow(margin string, most float64, least string) error {
 	hint := "Ask for a wider margin, or for fewer aggregates at once."
 	if least != "" {
-		hint = fmt.Sprintf("The least margin that can be had is ±%s. Ask for that or a wider one, or for fewer aggregates at once.", least)
+		hint = fmt.Sprintf(
+			"The least margin that can be had is ±%s. Ask for that or a wider one, or for fewer aggregates at once.", least)
 	}
 	return pgerr.New(pgerr.InvalidParameterValue,
-		fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", margin, estimate.Number(most)),
+		fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", margin,
+			estimate.Number(most)),
 		pgerr.Hint("%s", hint))
 }

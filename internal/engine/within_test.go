@@ -16,12 +16,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestWithin: a release with a margin keeps it, the others keep their share, and the statement costs what they cost together.
+// TestWithin: a release with a margin keeps it, the others keep their share, and the statement costs what they cost
+// together.
 func TestWithin(t *testing.T) {
-	count := mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 100000}}, Sensitivity: 1, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
+	count := mechanism.Release{
+		Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 100000}},
+		Sensitivity: 1, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1},
+	}
 	wanted := count
 	wanted.Name, wanted.Margin = "count(x)", 40
-	chained := mechanism.Release{Name: "avg(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, Sensitivity: 60, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
+	chained := mechanism.Release{Name: "avg(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{
+		Lo: -60, Hi: 60,
+	}, Sensitivity: 60, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
 	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{
 		{Releases: []mechanism.Release{wanted, count, chained}}, {Releases: []mechanism.Release{count}},
 	}}
@@ -33,12 +39,14 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s: margin %g, want 40 or little less", method, m)
 		}
 		quarter := p.price.Epsilon / 4
-		if math.Abs(first[1].Epsilon()/quarter-1) > 1e-9 || math.Abs(first[2].Epsilon()/quarter-1) > 1e-9 || math.Abs(p.Mechanisms[1].Releases[0].Epsilon()/quarter-1) > 1e-9 {
+		if math.Abs(first[1].Epsilon()/quarter-1) > 1e-9 || math.Abs(first[2].Epsilon()/quarter-1) > 1e-9 ||
+			math.Abs(p.Mechanisms[1].Releases[0].Epsilon()/quarter-1) > 1e-9 {
 			t.Errorf("%s: the others have %g, %g of %g", method, first[1].Epsilon(), first[2].Epsilon(), quarter)
 		}
 		coversWhatIsDrawn(t, p)
 		if paid := p.price.paidBy(p.charge.Curve); math.Abs(b.priceAt(p.epsilon, p.price.order).Epsilon/paid-1) > 1e-8 {
-			t.Errorf("%s: epsilon %g pays %g, the releases cost %g", method, p.epsilon, b.priceAt(p.epsilon, p.price.order).Epsilon, paid)
+			t.Errorf("%s: epsilon %g pays %g, the releases cost %g", method, p.epsilon,
+				b.priceAt(p.epsilon, p.price.order).Epsilon, paid)
 		}
 	}
 	plan.Blocks[0].Releases[0].Margin = 1

@@ -7,16 +7,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// What a statement works with, bytes: for each group, for each of its keys and released values (measured, drawn, made to add up, printed, and
-// as JSON for the ledger), and for each step of a histogram.
+// What a statement works with, bytes: for each group, for each of its keys and released values (measured, drawn, made
+// to add up, printed, and as JSON for the ledger), and for each step of a histogram.
 const (
 	groupWork = 16
 	valueWork = 48
 	binWork   = 32
 )
 
-// workingMemory is how much memory the statement works with: exactly so much, and at most so much beside it that depends on private rows, as far as
-// public facts bound it. An answer that is known has the groups that it has.
+// workingMemory is how much memory the statement works with: exactly so much, and at most so much beside it that
+// depends on private rows, as far as public facts bound it. An answer that is known has the groups that it has.
 func workingMemory(plan *rewrite.Plan, answer []released) (exact, open int64) {
 	most := 0.0
 	for i := range plan.Blocks {

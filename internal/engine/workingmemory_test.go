@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// TestWhatAStatementWorksWith follows from public facts: declared keys count exactly; groups that partition selection chooses among, and steps
-// of a histogram, as far as rows of the table and steps of the grid bound them.
+// TestWhatAStatementWorksWith follows from public facts: declared keys count exactly; groups that partition selection
+// chooses among, and steps of a histogram, as far as rows of the table and steps of the grid bound them.
 func TestWhatAStatementWorksWith(t *testing.T) {
 	const key = valueWork
 	for _, c := range []struct {
@@ -26,7 +26,10 @@ func TestWhatAStatementWorksWith(t *testing.T) {
 		{sql: "SELECT count(*) FROM patients WHERE age > 7 GROUP BY ward", exact: 2 * (groupWork + key + valueWork)},
 		{sql: "SELECT ward, count(*) FROM patients GROUP BY ward", ward: "{}", open: 100000 * (groupWork + key + valueWork)},
 		{sql: "SELECT ward, count(*) FROM patients GROUP BY ward", ward: "{}", most: "{}", open: 1 << 60},
-		{sql: "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY age) FROM patients", exact: groupWork + valueWork, open: 121 * binWork},
+		{
+			sql: "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY age) FROM patients", exact: groupWork + valueWork,
+			open: 121 * binWork,
+		},
 	} {
 		replace := []string{}
 		if c.ward != "" {
@@ -35,14 +38,16 @@ func TestWhatAStatementWorksWith(t *testing.T) {
 		if c.most != "" {
 			replace = append(replace, "    max_rows: 100000\n", "")
 		}
-		bound := newWorld(t, append(replace, "accounting: {method: pure}", "accounting: {method: rdp, delta: 1e-6}")...).mustBind(t, c.sql)
+		bound := newWorld(t, append(replace, "accounting: {method: pure}",
+			"accounting: {method: rdp, delta: 1e-6}")...).mustBind(t, c.sql)
 		if exact, open := workingMemory(bound.Plan, nil); exact != c.exact || open != c.open {
 			t.Errorf("%s: %d bytes and at most %d, want %d and %d", c.sql, exact, open, c.exact, c.open)
 		}
 	}
 }
 
-// TestMemoryOfRunningStatements is taken before the charge, whatever rows main has, and given back however a statement ends.
+// TestMemoryOfRunningStatements is taken before the charge, whatever rows main has, and given back however a statement
+// ends.
 func TestMemoryOfRunningStatements(t *testing.T) {
 	const limit = 1 << 20
 	failure := errors.New("failure")
@@ -113,14 +118,17 @@ func TestMemoryOfRunningStatements(t *testing.T) {
 	}
 }
 
-// TestTooManyGroupsCostNothing: what is declared may be too large for the memory that there is, which is said before the charge. What may be
-// larger for private rows alone is answered.
+// TestTooManyGroupsCostNothing: what is declared may be too large for the memory that there is, which is said before
+// the charge. What may be larger for private rows alone is answered.
 func TestTooManyGroupsCostNothing(t *testing.T) {
 	for _, c := range []struct {
 		ward, most string
 		refused    bool
 	}{{"{values: [north, south]}", "", true}, {"{}", "", false}, {"{}", "{}", false}} {
-		replace := []string{"ward: {values: [north, south]}", "ward: " + c.ward, "accounting: {method: pure}", "accounting: {method: rdp, delta: 1e-6}"}
+		replace := []string{
+			"ward: {values: [north, south]}", "ward: " + c.ward, "accounting: {method: pure}",
+			"accounting: {method: rdp, delta: 1e-6}",
+		}
 		if c.most != "" {
 			replace = append(replace, "    max_rows: 100000\n", "")
 		}
@@ -131,7 +139,8 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines := foreseen.(explained).lines; slices.Contains(lines, "it would be refused: out of memory for this statement") != c.refused {
+		if lines := foreseen.(explained).lines; slices.Contains(
+			lines, "it would be refused: out of memory for this statement") != c.refused {
 			t.Errorf("ward: %s: EXPLAIN says %q", c.ward, lines)
 		}
 		if exact, open := workingMemory(bound.Plan, nil); (exact == 0) == (open == 0) {
@@ -140,7 +149,8 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		before := w.left()
 		err = w.engine.Charge(w.ctx, w.scope, bound)
 		var e *pgconn.PgError
-		if refused := errors.As(err, &e) && e.Code == pgerr.OutOfMemory && e.Hint != ""; refused != c.refused || !refused && err != nil {
+		if refused := errors.As(err, &e) && e.Code == pgerr.OutOfMemory && e.Hint != ""; refused != c.refused || !refused &&
+			err != nil {
 			t.Errorf("ward: %s: %v", c.ward, err)
 		}
 		if refused := w.left() == before; refused != c.refused {

@@ -30,8 +30,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
-// rules are the policy of the tests. With ε 50 a count's noise is 0 in all but one of 10²¹ draws, so answers are exact. The
-// budget pays two statements and a half.
+// rules are the policy of the tests. With ε 50 a count's noise is 0 in all but one of 10²¹ draws, so answers are exact.
+// The budget pays two statements and a half.
 const rules = `
 version: 1
 listen: 127.0.0.1:0
@@ -74,7 +74,10 @@ func parsePolicy(t testing.TB, replace ...string) *policy.Policy {
 // clinicSchema is what main's catalogs say of the tables in rules.
 func clinicSchema(p *policy.Policy) *rewrite.Schema {
 	column := func(name string, attnum int16, oid uint32, typeName string) rewrite.RelationColumn {
-		return rewrite.RelationColumn{Name: name, Attnum: attnum, Type: oid, Typmod: -1, TypeName: typeName, DeterministicCollation: true}
+		return rewrite.RelationColumn{
+			Name: name, Attnum: attnum, Type: oid, Typmod: -1, TypeName: typeName,
+			DeterministicCollation: true,
+		}
 	}
 	s := &rewrite.Schema{Policy: p, Relations: map[policy.Name]*rewrite.Relation{}}
 	for i, table := range p.Tables {
@@ -82,7 +85,10 @@ func clinicSchema(p *policy.Policy) *rewrite.Schema {
 		switch table.Name.Relation {
 		case "patients":
 			r.Unique, r.PrimaryKey = [][]string{{"id"}}, []string{"id"}
-			r.Columns = []rewrite.RelationColumn{column("id", 1, pgtype.Int4OID, "integer"), column("age", 2, pgtype.Int4OID, "integer"), column("ward", 3, pgtype.TextOID, "text")}
+			r.Columns = []rewrite.RelationColumn{
+				column("id", 1, pgtype.Int4OID, "integer"),
+				column("age", 2, pgtype.Int4OID, "integer"), column("ward", 3, pgtype.TextOID, "text"),
+			}
 			if table.Column("admitted") != nil { // of a test's own
 				r.Columns = append(r.Columns, column("admitted", 4, pgtype.DateOID, "date"))
 			}
@@ -217,12 +223,16 @@ func outputs(sql string) []string {
 	return out
 }
 
-func (d *fakeDatabases) Describe(_ context.Context, sql string, _ []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
+func (d *fakeDatabases) Describe(_ context.Context, sql string, _ []uint32, _ backend.Settings) (
+	*pgconn.StatementDescription, error,
+) {
 	d.add("describe")
 	return d.description(sql), d.fault("describe")
 }
 
-func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, sql string, types []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
+func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, sql string, types []uint32, _ backend.Settings) (
+	*pgconn.StatementDescription, error,
+) {
 	out := &pgconn.StatementDescription{ParamOIDs: types}
 	for _, output := range outputs(sql) {
 		oid := uint32(pgtype.Int8OID)
@@ -242,7 +252,9 @@ func (d *fakeDatabases) CheckSetting(_ context.Context, _, value string) (string
 }
 
 // Constants gives values and literals as they are written; for the clock, what it is set to.
-func (d *fakeDatabases) Constants(_ context.Context, p backend.Parameters, c rewrite.Constants, _ backend.Settings) (*backend.Constants, error) {
+func (d *fakeDatabases) Constants(_ context.Context, p backend.Parameters, c rewrite.Constants, _ backend.Settings) (
+	*backend.Constants, error,
+) {
 	d.asked.Add(1)
 	out := &backend.Constants{Parameters: canonicals(p.Values)}
 	for _, l := range c.Literals {
@@ -297,7 +309,9 @@ func (d *fakeDatabases) PublicRows(context.Context, rewrite.Query, backend.Setti
 	return nil, d.fault("public")
 }
 
-func (d *fakeDatabases) Distinct(context.Context, policy.ColumnOf, uint32, backend.Settings) ([]rewrite.Canonical, error) {
+func (d *fakeDatabases) Distinct(context.Context, policy.ColumnOf, uint32, backend.Settings) ([]rewrite.Canonical,
+	error,
+) {
 	d.add("distinct")
 	return []rewrite.Canonical{"north", "south"}, d.fault("distinct")
 }
@@ -345,7 +359,9 @@ func (d *fakeDatabases) Measure(ctx context.Context, m backend.Measurement, each
 	return nil
 }
 
-func (d *fakeDatabases) StageRows(_ context.Context, on rewrite.Route, r backend.Request, _ int, list rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (d *fakeDatabases) StageRows(_ context.Context, on rewrite.Route, r backend.Request, _ int, list rewrite.Query) (
+	[][]*rewrite.Canonical, error,
+) {
 	d.add("stage%s", map[bool]string{true: fmt.Sprintf(" on public with %q", r.Parameters)}[on == rewrite.RoutePublic])
 	value := rewrite.Canonical("7")
 	row := make([]*rewrite.Canonical, len(list.Types))
@@ -524,7 +540,10 @@ func newWorld(t testing.TB, replace ...string) *world {
 	t.Helper()
 	p := parsePolicy(t, replace...)
 	j, store := &journal{}, openLedger(t, p)
-	w := &world{journal: j, t: t, ledger: store, metrics: &counted{verdicts: map[string]int{}}, bound: map[string]session.Bound{}, known: map[string]session.Prepared{}}
+	w := &world{
+		journal: j, t: t, ledger: store, metrics: &counted{verdicts: map[string]int{}},
+		bound: map[string]session.Bound{}, known: map[string]session.Prepared{},
+	}
 	w.engine = newEngine(watchedLedger{store, j}, w.metrics, slog.New(slog.DiscardHandler))
 	w.fake = &fakeDatabases{journal: j, schema: clinicSchema(p)}
 	if err := w.engine.load(context.Background(), p, w.fake); err != nil {
@@ -576,7 +595,10 @@ func (w *world) reload(replace ...string) {
 // open opens a session of alice's.
 func (w *world) open(t *testing.T, h *session.Handler) wire.Session {
 	t.Helper()
-	s, err := h.Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
+	s, err := h.Open(context.Background(), wire.Startup{
+		Analyst: "alice", User: "alice", Database: "clinic",
+		Notice: func(*pgconn.Notice) {},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Certificate holds what certify derives of a plan's queries for main, in the order in which main is asked. Nobody changes it.
+// Certificate holds what certify derives of a plan's queries for main, in the order in which main is asked. Nobody
+// changes it.
 type Certificate struct {
 	plan     *rewrite.Plan
 	facts    certify.Facts
@@ -55,8 +56,8 @@ func (c *Certificate) unanswered() [][][]*rewrite.Canonical {
 	return make([][][]*rewrite.Canonical, len(c.plan.Stages))
 }
 
-// families says whether quantiles that are drawn together are of one query and one layer: they are drawn from the histogram of the first of
-// them, and mechanism.Compose charges a family once.
+// families says whether quantiles that are drawn together are of one query and one layer: they are drawn from the
+// histogram of the first of them, and mechanism.Compose charges a family once.
 func families(plan *rewrite.Plan) error {
 	seen := map[int]bool{}
 	for i := range plan.Blocks {
@@ -80,8 +81,8 @@ func families(plan *rewrite.Plan) error {
 	return nil
 }
 
-// measuredOnce says that each release is read once: a quantile from one histogram, any other from the integers; and that groups are either
-// listed or selected.
+// measuredOnce says that each release is read once: a quantile from one histogram, any other from the integers; and
+// that groups are either listed or selected.
 func measuredOnce(k *rewrite.Block) bool {
 	times, wrong := make([]int, len(k.Releases)), false
 	count := func(release int, quantile bool) {
@@ -96,7 +97,8 @@ func measuredOnce(k *rewrite.Block) bool {
 			count(i, true)
 		}
 	}
-	return !wrong && !slices.ContainsFunc(times, func(n int) bool { return n != 1 }) && (k.Select == nil || k.Keys == nil && !k.ByKey)
+	return !wrong && !slices.ContainsFunc(times, func(n int) bool { return n != 1 }) &&
+		(k.Select == nil || k.Keys == nil && !k.ByKey)
 }
 
 // jointly holds what queries are charged for together against what was derived of each.
@@ -125,7 +127,8 @@ func (c *Certificate) Readings() []Reading {
 	return out
 }
 
-// Err says what is not certified; nil: nothing. Where queries read what stages answer, Admit may say more once they are answered.
+// Err says what is not certified; nil: nothing. Where queries read what stages answer, Admit may say more once they are
+// answered.
 func (c *Certificate) Err() error {
 	for _, r := range c.results {
 		if r.Err != nil {
@@ -162,7 +165,8 @@ func (c *Certificate) Admit(n int, q schema.SQL) error {
 
 // same says that a parameter is the one that was certified.
 func same(a, b schema.Parameter) bool {
-	return a.Given == nil && b.Given == nil && a.Type == b.Type && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
+	return a.Given == nil && b.Given == nil && a.Type == b.Type && (a.Value == nil) == (b.Value == nil) &&
+		(a.Value == nil || *a.Value == *b.Value)
 }
 
 // Refused is a query that may not run.

@@ -53,7 +53,9 @@ func Measures(k *rewrite.Block) []Measure {
 // keys are the outputs that name a group: its ordinal among declared keys, or the keys themselves.
 func keys(k *rewrite.Block) []certify.Claim {
 	if k.Select == nil && !k.ByKey {
-		return []certify.Claim{{Kind: certify.Public, Influence: certify.Influence{Groups: big.NewRat(int64(k.Keys.Len()), 1)}}}
+		return []certify.Claim{{Kind: certify.Public, Influence: certify.Influence{
+			Groups: big.NewRat(int64(k.Keys.Len()), 1),
+		}}}
 	}
 	claims := make([]certify.Claim, len(k.KeyTypes))
 	for i, oid := range k.KeyTypes {
@@ -68,10 +70,11 @@ func keys(k *rewrite.Block) []certify.Claim {
 	return claims
 }
 
-// claim is what a release is charged for, and what its charge takes for granted of others (certify.Claim). mechanism.Compose charges a layer as
-// its dearest member: so the members' parts of their totals add up to 1, counted in whole rows, as staircases and randomised response cost a
-// stair for each (docs/mechanisms.md, sections 13 and 15). mechanism.PrepareVector may make one vector of all releases of a block with a Row and
-// equally many rows of a unit (section 14); truncation and staircases spread those rows over groups even for one alone.
+// claim is what a release is charged for, and what its charge takes for granted of others (certify.Claim).
+// mechanism.Compose charges a layer as its dearest member: so the members' parts of their totals add up to 1, counted
+// in whole rows, as staircases and randomised response cost a stair for each (docs/mechanisms.md, sections 13 and 15).
+// mechanism.PrepareVector may make one vector of all releases of a block with a Row and equally many rows of a unit
+// (section 14); truncation and staircases spread those rows over groups even for one alone.
 func claim(r mechanism.Release) certify.Claim {
 	c := certify.Claim{Kind: certify.Integer, Influence: influence(r)}
 	if r.Row > 0 {
@@ -83,8 +86,8 @@ func claim(r mechanism.Release) certify.Claim {
 	return c
 }
 
-// spread says in its total in how many groups a quantile is charged for: of a histogram the bins are groups too. A quantile costs by the total
-// alone, which is that of so many groups at most (docs/mechanisms.md, section 13).
+// spread says in its total in how many groups a quantile is charged for: of a histogram the bins are groups too. A
+// quantile costs by the total alone, which is that of so many groups at most (docs/mechanisms.md, section 13).
 func spread(i certify.Influence) certify.Influence {
 	all := new(big.Rat).Mul(i.Delta, i.Groups)
 	return least(certify.Influence{Delta: i.Delta, Total: i.Total}, certify.Influence{Total: all})
@@ -108,5 +111,8 @@ func least(a, b certify.Influence) certify.Influence {
 		}
 		return x
 	}
-	return certify.Influence{Delta: smaller(a.Delta, b.Delta), Total: smaller(a.Total, b.Total), Groups: smaller(a.Groups, b.Groups)}
+	return certify.Influence{
+		Delta: smaller(a.Delta, b.Delta), Total: smaller(a.Total, b.Total),
+		Groups: smaller(a.Groups, b.Groups),
+	}
 }

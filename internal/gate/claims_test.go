@@ -8,7 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// TestHistogramsClaimTheirGroups: a quantile that is charged for fewer groups claims less, though the bins of its histogram are groups too.
+// TestHistogramsClaimTheirGroups: a quantile that is charged for fewer groups claims less, though the bins of its
+// histogram are groups too.
 func TestHistogramsClaimTheirGroups(t *testing.T) {
 	for groups, want := range map[int]string{4: "4", 3: "3", 0: "1"} {
 		r := mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Total: 4, Groups: groups}

@@ -65,7 +65,8 @@ func (c *collector) addGroup(key []*rewrite.Canonical) int {
 	return c.found.Len() - 1
 }
 
-// dropped is the group of a row whose keys are not declared: public rows have changed since they were listed (docs/privacy.md P26a).
+// dropped is the group of a row whose keys are not declared: public rows have changed since they were listed
+// (docs/privacy.md P26a).
 const dropped = -1
 
 // group finds the group of a row and returns the integers behind it.

@@ -39,17 +39,25 @@ func TestCollectorFillsDeclaredGroups(t *testing.T) {
 	if diff := cmp.Diff([][]int64{{11, 0, 31}, {10, 0, 30}}, m.exact); diff != "" {
 		t.Errorf("exact integers by release and group: %s", diff)
 	}
-	for _, bad := range []backend.MeasureRow{{Integers: []int64{0, 1, 1}}, {Integers: []int64{4, 1, 1}}, {Integers: []int64{1, 1}}} {
+	for _, bad := range []backend.MeasureRow{
+		{Integers: []int64{0, 1, 1}},
+		{Integers: []int64{4, 1, 1}},
+		{Integers: []int64{1, 1}},
+	} {
 		if c.row(bad) == nil {
 			t.Errorf("row %v was taken", bad.Integers)
 		}
 	}
 }
 
-// TestCollectorDropsKeys: main names groups by keys. Those that are not declared are dropped, and no two rows are one group.
+// TestCollectorDropsKeys: main names groups by keys. Those that are not declared are dropped, and no two rows are one
+// group.
 func TestCollectorDropsKeys(t *testing.T) {
 	block := &rewrite.Block{
-		ByKey: true, KeyTypes: []uint32{25, 23}, Keys: rewrite.KeyRows{keyOf("asthma", "1"), keyOf("cold", "NULL"), keyOf("NULL", "1")},
+		ByKey: true, KeyTypes: []uint32{25, 23}, Keys: rewrite.KeyRows{
+			keyOf("asthma", "1"), keyOf("cold", "NULL"),
+			keyOf("NULL", "1"),
+		},
 		Releases: make([]mechanism.Release, 2), Measured: []int{0}, Histograms: []rewrite.Histogram{{Releases: []int{1}}},
 	}
 	block.Releases[1].Kind = mechanism.Quantile
@@ -64,7 +72,10 @@ func TestCollectorDropsKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, row := range []backend.MeasureRow{{Keys: keyOf("cold", "NULL"), Integers: []int64{4, 2}}, {Keys: keyOf("cold", "1"), Integers: []int64{4, 2}}} {
+	for _, row := range []backend.MeasureRow{
+		{Keys: keyOf("cold", "NULL"), Integers: []int64{4, 2}},
+		{Keys: keyOf("cold", "1"), Integers: []int64{4, 2}},
+	} {
 		if err := c.bin(block.Histograms[0], row); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +87,10 @@ func TestCollectorDropsKeys(t *testing.T) {
 	if diff := cmp.Diff([]mechanism.Histogram{nil, {{Step: 4, Count: 2}}, nil}, m.histograms[1]); diff != "" {
 		t.Error(diff)
 	}
-	for _, bad := range []backend.MeasureRow{{Keys: keyOf("asthma", "1"), Integers: []int64{1}}, {Keys: keyOf("cold", "NULL"), Integers: []int64{1, 1}}} {
+	for _, bad := range []backend.MeasureRow{
+		{Keys: keyOf("asthma", "1"), Integers: []int64{1}},
+		{Keys: keyOf("cold", "NULL"), Integers: []int64{1, 1}},
+	} {
 		if c.row(bad) == nil {
 			t.Errorf("row %v was taken", bad.Integers)
 		}
@@ -121,7 +135,12 @@ func keyName(key []*rewrite.Canonical) string { return string(schema.AppendKeyNa
 
 func TestKeyNamesAreDistinct(t *testing.T) {
 	names := map[string][]*rewrite.Canonical{}
-	for _, k := range [][]*rewrite.Canonical{keyOf("a", "b"), keyOf("ab", ""), keyOf("", "ab"), keyOf("NULL", "ab"), keyOf("1:a"), keyOf("a"), {}, keyOf("NULL"), keyOf("-;")} {
+	for _, k := range [][]*rewrite.Canonical{
+		keyOf("a", "b"), keyOf("ab", ""), keyOf("", "ab"), keyOf("NULL", "ab"),
+		keyOf("1:a"), keyOf("a"),
+		{},
+		keyOf("NULL"), keyOf("-;"),
+	} {
 		if other, taken := names[keyName(k)]; taken {
 			t.Errorf("%v and %v have the same name", k, other)
 		}

@@ -19,12 +19,14 @@ type Mechanisms struct {
 type Released struct {
 	Keys   rewrite.Keys // of the groups, in the order in which they are shown
 	Values [][]int64    // [release][group], grid steps
-	Plain  [][]int64    // what no range has bounded of Values (mechanism.Prepared.Plain); nil of a release: they themselves
+	// what no range has bounded of Values (mechanism.Prepared.Plain); nil of a release: they themselves
+	Plain [][]int64
 }
 
-// draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles, then one draw for each
-// other release of each group. Where a count decides which groups are shown, what was drawn for others is seen by nobody. It gives the exact
-// integers of the groups that are shown, too, and leaves out the sums that are not charged yet.
+// draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles,
+// then one draw for each other release of each group. Where a count decides which groups are shown, what was drawn for
+// others is seen by nobody. It gives the exact integers of the groups that are shown, too, and leaves out the sums that
+// are not charged yet.
 func (b Mechanisms) draw(src *mechanism.Source, releases []mechanism.Release, m Exact) (Released, Exact) {
 	if b.Selection != nil {
 		var selected []int
@@ -51,7 +53,8 @@ func (b Mechanisms) draw(src *mechanism.Source, releases []mechanism.Release, m 
 		case releases[i].InFamily(), b.Later[i]:
 		case cube != nil:
 			for g := range groups {
-				out.take(i, g)(b.Releases[i].BoundPlain(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], out.CountOf(releases[i], g)))
+				out.take(i, g)(b.Releases[i].BoundPlain(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate],
+					out.CountOf(releases[i], g)))
 			}
 		default:
 			b.drawRelease(src, releases, i, m, out)
@@ -107,7 +110,8 @@ func (b Mechanisms) drawFamilies(src *mechanism.Source, releases []mechanism.Rel
 	}
 }
 
-// keepOrder moves the least and the greatest value of a column to the quantiles of it that are further out: noise may have put them inside.
+// keepOrder moves the least and the greatest value of a column to the quantiles of it that are further out: noise may
+// have put them inside.
 func (r Released) keepOrder(releases []mechanism.Release) {
 	for i, extreme := range releases {
 		if extreme.Family == 0 || extreme.InFamily() {

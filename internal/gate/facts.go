@@ -8,8 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Facts is what certify may take for granted: what the policy says of whose rows are whose, and what main proves in the snapshot that
-// measures. Of a table that is the shape of the columns that the proofs name, and of their types; of unique sets, those that they name.
+// Facts is what certify may take for granted: what the policy says of whose rows are whose, and what main proves in the
+// snapshot that measures. Of a table that is the shape of the columns that the proofs name, and of their types; of
+// unique sets, those that they name.
 func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 	f := certify.Facts{Tables: map[string]certify.Table{}, Enums: map[string][]string{}, Bases: map[string]string{}}
 	for _, p := range proofs {
@@ -29,7 +30,8 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 	}
 	for _, p := range proofs {
 		r := s.Relations[p.Relation]
-		if t, proven := f.Tables[key(p.Relation)]; proven && p.Shape == "" && p.Values.Text == "" && (r.Kind == 'p' || !t.Spread) {
+		if t, proven := f.Tables[key(p.Relation)]; proven && p.Shape == "" && p.Values.Text == "" &&
+			(r.Kind == 'p' || !t.Spread) {
 			t.Unique = append(t.Unique, p.Columns)
 			f.Tables[key(p.Relation)] = t
 		}
@@ -46,7 +48,8 @@ func sameShape(r *schema.Relation, p schema.Proof) bool {
 	return r.ShapeProof(columns).Equal(p)
 }
 
-// AllFacts is what catalogs say of all tables: facts for a query that stands alone. A proxy has main prove those that a plan rests on.
+// AllFacts is what catalogs say of all tables: facts for a query that stands alone. A proxy has main prove those that a
+// plan rests on.
 func AllFacts(s *schema.Schema) certify.Facts {
 	var proofs []schema.Proof
 	for _, r := range s.Relations {
@@ -78,7 +81,10 @@ func table(t *policy.Table, r *schema.Relation, columns []string) certify.Table 
 		if c == nil {
 			continue
 		}
-		col := certify.Column{Type: c.TypeName, NotNull: c.NotNull, Collation: c.Collation, Deterministic: c.DeterministicCollation}
+		col := certify.Column{
+			Type: c.TypeName, NotNull: c.NotNull, Collation: c.Collation,
+			Deterministic: c.DeterministicCollation,
+		}
 		for _, p := range t.Columns {
 			if p.Name == name && p.OfOneUnit != nil {
 				col.OneUnit = key(p.OfOneUnit.Table) + "." + p.OfOneUnit.Column

@@ -29,8 +29,11 @@ func NewMeasured(plan *rewrite.Plan) *Measured {
 	return m
 }
 
-// Ask runs every query of the plan that is certified, in one snapshot of main. answer gives the rows of a stage: what is before it has been answered by then.
-func (m *Measured) Ask(ctx context.Context, main Main, c *Certificate, s backend.Settings, answer func(ctx context.Context, stage int) ([][]*rewrite.Canonical, error)) error {
+// Ask runs every query of the plan that is certified, in one snapshot of main. answer gives the rows of a stage: what
+// is before it has been answered by then.
+func (m *Measured) Ask(ctx context.Context, main Main, c *Certificate, s backend.Settings,
+	answer func(ctx context.Context, stage int) ([][]*rewrite.Canonical, error),
+) error {
 	var take []func(backend.MeasureRow) error // by query
 	for i, c := range m.blocks {
 		block := &m.plan.Blocks[i]
@@ -79,7 +82,8 @@ func Measurement(plan *rewrite.Plan, s backend.Settings) backend.Measurement {
 	return m
 }
 
-// Draw releases a block with mechanisms that the receipt is for. What it leaves out (Later) the groups that are shown have yet to be drawn of.
+// Draw releases a block with mechanisms that the receipt is for. What it leaves out (Later) the groups that are shown
+// have yet to be drawn of.
 func (m *Measured) Draw(paid *Receipt, src *mechanism.Source, block int, with Mechanisms) (Released, Shown, error) {
 	if err := m.pay(paid, block, with); err != nil {
 		return Released{}, Shown{}, err
@@ -95,7 +99,8 @@ func (m *Measured) pay(paid *Receipt, block int, with Mechanisms) error {
 		if err := paid.take(m.plan, block, Selection, with.Selection); err != nil {
 			return err
 		}
-		if by := k.SelectBy > 0; by != (with.Threshold != nil) || by && (*with.Threshold != paid.least[block] || with.By != k.SelectBy-1) {
+		if by := k.SelectBy > 0; by != (with.Threshold != nil) || by && (*with.Threshold != paid.least[block] ||
+			with.By != k.SelectBy-1) {
 			return errUnpaid
 		}
 	}

@@ -26,7 +26,10 @@ func Parameters(q schema.SQL) ([]certify.Value, error) {
 		}
 		if !out[i].Array { // NULL in place of an array is none that certify knows
 			out[i].Elements = []*string{(*string)(p.Value)}
-		} else if err := pgtype.NewMap().Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
+			continue
+		}
+		err := pgtype.NewMap().Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements)
+		if err != nil {
 			return nil, fmt.Errorf("parameter %d: %w", i+1, err)
 		}
 	}

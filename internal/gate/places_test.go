@@ -39,7 +39,10 @@ func TestPlaces(t *testing.T) {
 				t.Fatalf("the %d-th of %d keys is found at %d", i, n, g)
 			}
 		}
-		for _, other := range [][]*rewrite.Canonical{keyOf("-1", "0"), keyOf("NULL", "0"), keyOf(strconv.Itoa(n), "NULL"), keyOf("", "")} {
+		for _, other := range [][]*rewrite.Canonical{
+			keyOf("-1", "0"), keyOf("NULL", "0"), keyOf(strconv.Itoa(n), "NULL"),
+			keyOf("", ""),
+		} {
 			if g := p.of(other); g != dropped {
 				t.Errorf("%q is found among %d keys, at %d", keyName(other), n, g)
 			}

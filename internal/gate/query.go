@@ -37,7 +37,8 @@ func Queries(k *rewrite.Block) []Query {
 	return out
 }
 
-// queryOf hides the seed by which the rows of a unit are chosen (docs/privacy.md P11): no rule reads it. What stages answer is not known yet.
+// queryOf hides the seed by which the rows of a unit are chosen (docs/privacy.md P11): no rule reads it. What stages
+// answer is not known yet.
 func queryOf(m Measure) Query {
 	q := Query{SQL: m.SQL.Text, Claims: m.Claims}
 	values, err := Parameters(m.SQL)
@@ -81,7 +82,8 @@ func Derived(facts certify.Facts, readings []Reading) []Reading {
 	return readings
 }
 
-// reading is what is known of a query: it is not certified either where what all of them are charged for together is not.
+// reading is what is known of a query: it is not certified either where what all of them are charged for together is
+// not.
 func reading(q Query, of Result, together error) Reading {
 	err := cmp.Or(of.Err, together)
 	r := Reading{Query: q, Certified: err == nil, Outputs: of.Certified.Outputs}

@@ -35,9 +35,12 @@ type Receipt struct {
 	least map[int]mechanism.CountThreshold
 }
 
-// Spend charges for one draw with each of the mechanisms, and returns once that is on disk. Whoever has made the charge, and whatever scale the
-// mechanisms have, it is refused if drawing costs more for what the plan's releases are certified to move by (internal/loss).
-func Spend(ctx context.Context, l Ledger, analyst string, plan *rewrite.Plan, charge ledger.Charge, items []Item) (*Receipt, ledger.Balance, error) {
+// Spend charges for one draw with each of the mechanisms, and returns once that is on disk. Whoever has made the
+// charge, and whatever scale the mechanisms have, it is refused if drawing costs more for what the plan's releases are
+// certified to move by (internal/loss).
+func Spend(ctx context.Context, l Ledger, analyst string, plan *rewrite.Plan, charge ledger.Charge, items []Item) (
+	*Receipt, ledger.Balance, error,
+) {
 	r := &Receipt{plan: plan, left: map[[2]int]*mechanism.Prepared{}, least: map[int]mechanism.CountThreshold{}}
 	if err := r.add(charge, items); err != nil {
 		return nil, ledger.Balance{}, fmt.Errorf("a charge of plan %.8s: %w", plan.Fingerprint, err)
@@ -63,8 +66,8 @@ func (r *Receipt) With(other *Receipt) *Receipt {
 // rounding bounds the relative error of adding up what mechanisms cost; each errs on the private side by more.
 const rounding = 1e-12
 
-// add holds the charge against what the mechanisms cost together, in the order of the releases: of quantiles with one fraction, it says which
-// is drawn from which rows.
+// add holds the charge against what the mechanisms cost together, in the order of the releases: of quantiles with one
+// fraction, it says which is drawn from which rows.
 func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b Item) int { return cmp.Or(a.Block-b.Block, a.Release-b.Release) })
@@ -110,15 +113,16 @@ func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 	return r.thresholds(counted, charge.SelectionDelta/float64(max(selections, 1)))
 }
 
-// sharesNoVector says whether two releases would have the same coordinate of joint noise, or one vector but not the same rows of a unit (certify
-// has derived that they have of one block's with as many), or quantiles of a family several draws: mechanism.Compose charges each once, a
-// family as it is drawn of those that it is given.
+// sharesNoVector says whether two releases would have the same coordinate of joint noise, or one vector but not the
+// same rows of a unit (certify has derived that they have of one block's with as many), or quantiles of a family
+// several draws: mechanism.Compose charges each once, a family as it is drawn of those that it is given.
 func (r *Receipt) sharesNoVector(items []Item) error {
 	type place struct {
 		of *mechanism.Cube
 		at int
 	}
-	taken, vector, draws, left := map[place]bool{}, map[*mechanism.Cube]Item{}, map[int]*mechanism.Prepared{}, map[int]int{}
+	taken, vector, draws, left := map[place]bool{}, map[*mechanism.Cube]Item{}, map[int]*mechanism.Prepared{},
+		map[int]int{}
 	for _, it := range items {
 		if it.Mechanism == nil {
 			continue
@@ -154,7 +158,8 @@ func (r *Receipt) sharesNoVector(items []Item) error {
 	return nil
 }
 
-// thresholds are those of counts that select groups, each for a part of δ: of a group of one unit, which moves the count by 1.
+// thresholds are those of counts that select groups, each for a part of δ: of a group of one unit, which moves the
+// count by 1.
 func (r *Receipt) thresholds(blocks []int, delta float64) error {
 	for _, b := range blocks {
 		by := r.plan.Blocks[b].SelectBy - 1
@@ -171,7 +176,8 @@ func (r *Receipt) thresholds(blocks []int, delta float64) error {
 	return nil
 }
 
-// errUnpaid means that something was to be drawn that no receipt is for, or was drawn before. It never reaches a client.
+// errUnpaid means that something was to be drawn that no receipt is for, or was drawn before. It never reaches a
+// client.
 var errUnpaid = errors.New("a draw that was not charged")
 
 // take uses up what is paid for one draw.

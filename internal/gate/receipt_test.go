@@ -21,7 +21,10 @@ func (b *book) Spend(context.Context, string, []ledger.Charge) (ledger.Balance, 
 
 // countOf is a count of one group, of which a unit moves so many.
 func countOf(most int64) mechanism.Release {
-	return mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Sensitivity: most, Total: most, Groups: 1, Weight: 1}
+	return mechanism.Release{
+		Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 1000}},
+		Sensitivity: most, Total: most, Groups: 1, Weight: 1,
+	}
 }
 
 func prepared(t *testing.T, r mechanism.Release, epsilon float64) *mechanism.Prepared {
@@ -33,9 +36,12 @@ func prepared(t *testing.T, r mechanism.Release, epsilon float64) *mechanism.Pre
 	return p
 }
 
-// TestChargesCoverWhatIsDrawn: a charge is refused before the ledger has seen it where the mechanisms cost more, or are for releases that move by less.
+// TestChargesCoverWhatIsDrawn: a charge is refused before the ledger has seen it where the mechanisms cost more, or are
+// for releases that move by less.
 func TestChargesCoverWhatIsDrawn(t *testing.T) {
-	plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(4), countOf(4)}}}}
+	plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{
+		{Releases: []mechanism.Release{countOf(4), countOf(4)}},
+	}}
 	four, one := prepared(t, countOf(4), .5), prepared(t, countOf(1), .5)
 	costs := func(p ...*mechanism.Prepared) ledger.Charge {
 		releases := make([]mechanism.Release, len(p))
@@ -67,10 +73,12 @@ func TestChargesCoverWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// TestFamiliesCostWhatIsDrawn: which rows a quantile is drawn from follows from all of its family, in the order of the releases.
+// TestFamiliesCostWhatIsDrawn: which rows a quantile is drawn from follows from all of its family, in the order of the
+// releases.
 func TestFamiliesCostWhatIsDrawn(t *testing.T) {
 	median := mechanism.Release{
-		Name: "median", Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 100}}, Sensitivity: 1, Total: 1, Groups: 1, Weight: 1, Fraction: .5, Family: 1,
+		Name: "median", Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 100}}, Sensitivity: 1, Total: 1,
+		Groups: 1, Weight: 1, Fraction: .5, Family: 1,
 	}
 	five := []mechanism.Release{median, median, median, median, median}
 	dear, cheap := prepared(t, median, 1), prepared(t, median, .01)
@@ -97,10 +105,20 @@ func TestFamiliesCostWhatIsDrawn(t *testing.T) {
 		{"the dear ones apart", halves, []int{0, 2, 3, 4, 1}, price(dear, cheap, cheap, cheap, dear), false},
 		{"without one", halves, []int{0, 1, 2, 3}, price(halves[:4]...), false},
 		{"jointly", joint, []int{0, 1, 2, 3}, price(joint...), true},
-		{"a joint draw of four", append(joint[:4:4], joint[0]), []int{0, 1, 2, 3, 4}, price(append(joint[:4:4], joint[0])...), false},
+		{
+			"a joint draw of four", append(joint[:4:4], joint[0]),
+			[]int{0, 1, 2, 3, 4},
+			price(append(joint[:4:4], joint[0])...),
+			false,
+		},
 		{"an end of an interval", []*mechanism.Prepared{end}, []int{0}, price(end), false},
 		{"a least value", []*mechanism.Prepared{extreme}, []int{0}, price(extreme), false},
-		{"the last, which has a half by itself, four times", []*mechanism.Prepared{joint[3], joint[3], joint[3], joint[3]}, []int{0, 1, 2, 3}, price(joint...), false},
+		{
+			"the last, which has a half by itself, four times",
+			[]*mechanism.Prepared{joint[3], joint[3], joint[3], joint[3]},
+			[]int{0, 1, 2, 3},
+			price(joint...), false,
+		},
 	} {
 		plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: five[:len(c.with)]}}}
 		var items []Item
@@ -113,14 +131,18 @@ func TestFamiliesCostWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// TestJointNoiseIsOfTheSameRows: one vector pays for releases that the same rows of a unit move, and of these for as many.
+// TestJointNoiseIsOfTheSameRows: one vector pays for releases that the same rows of a unit move, and of these for as
+// many.
 func TestJointNoiseIsOfTheSameRows(t *testing.T) {
 	byRows := func(row, total int64) mechanism.Release {
 		r := countOf(total)
 		r.Row = row
 		return r
 	}
-	both, err := mechanism.PrepareVector(context.Background(), []mechanism.Release{byRows(1, 4), byRows(1, 4), byRows(1, 4)}, mechanism.Guarantee{Epsilon: 1})
+	both, err := mechanism.PrepareVector(context.Background(), []mechanism.Release{
+		byRows(1, 4), byRows(1, 4),
+		byRows(1, 4),
+	}, mechanism.Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,19 +161,26 @@ func TestJointNoiseIsOfTheSameRows(t *testing.T) {
 	} {
 		plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: c.releases}}}
 		charge := ledger.Charge{Curve: mechanism.Compose(c.releases, both)}
-		if _, _, err := Spend(context.Background(), &book{}, "alice", plan, charge, []Item{{0, 0, both[0]}, {0, 1, both[1]}, {0, 2, both[2]}}); (err == nil) != c.ok {
+		if _, _, err := Spend(context.Background(), &book{}, "alice", plan, charge, []Item{
+			{0, 0, both[0]},
+			{0, 1, both[1]},
+			{0, 2, both[2]},
+		}); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
-// TestReceiptsAreUsedUp: what is paid for is drawn once, by the mechanism that was paid for, of the plan that it was paid for.
+// TestReceiptsAreUsedUp: what is paid for is drawn once, by the mechanism that was paid for, of the plan that it was
+// paid for.
 func TestReceiptsAreUsedUp(t *testing.T) {
 	ctx, src := context.Background(), mechanism.NewSource()
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(4)}, Keys: rewrite.KeyRows{{}}}}}
 	paid, other := prepared(t, countOf(4), .5), prepared(t, countOf(4), .25)
 	receipt := func() *Receipt {
-		r, _, err := Spend(ctx, &book{}, "alice", plan, ledger.Charge{Curve: mechanism.Compose(plan.Blocks[0].Releases, []*mechanism.Prepared{paid})}, []Item{{0, 0, paid}})
+		r, _, err := Spend(ctx, &book{}, "alice", plan, ledger.Charge{
+			Curve: mechanism.Compose(plan.Blocks[0].Releases, []*mechanism.Prepared{paid}),
+		}, []Item{{0, 0, paid}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,12 +207,18 @@ func TestReceiptsAreUsedUp(t *testing.T) {
 	}
 }
 
-// TestSelectionsByACount need a count of units that is paid for by the same receipt, and the threshold of their part of δ.
+// TestSelectionsByACount need a count of units that is paid for by the same receipt, and the threshold of their part of
+// δ.
 func TestSelectionsByACount(t *testing.T) {
 	ctx, src := context.Background(), mechanism.NewSource()
-	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(1)}, Select: &mechanism.Release{Kind: mechanism.Selection}, SelectBy: 1, KeyTypes: []uint32{25}}}}
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(1)}, Select: &mechanism.Release{
+		Kind: mechanism.Selection,
+	}, SelectBy: 1, KeyTypes: []uint32{25}}}}
 	count := prepared(t, countOf(1), .5)
-	charge := ledger.Charge{Curve: mechanism.Compose(plan.Blocks[0].Releases, []*mechanism.Prepared{count}), SelectionDelta: 1e-6}
+	charge := ledger.Charge{
+		Curve:          mechanism.Compose(plan.Blocks[0].Releases, []*mechanism.Prepared{count}),
+		SelectionDelta: 1e-6,
+	}
 	right, err := count.CountThreshold(1e-6)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +234,12 @@ func TestSelectionsByACount(t *testing.T) {
 	}{
 		"as it is":          {charge, []Item{{0, Selection, nil}, {0, 0, count}}, &right, true, true},
 		"without its count": {ledger.Charge{SelectionDelta: 1e-6}, []Item{{0, Selection, nil}}, &right, false, false},
-		"without δ":         {ledger.Charge{Curve: charge.Curve}, []Item{{0, Selection, nil}, {0, 0, count}}, &right, false, false},
+		"without δ": {
+			ledger.Charge{Curve: charge.Curve},
+			[]Item{{0, Selection, nil}, {0, 0, count}},
+			&right, false,
+			false,
+		},
 		"a lower threshold": {charge, []Item{{0, Selection, nil}, {0, 0, count}}, &low, true, false},
 		"no threshold":      {charge, []Item{{0, Selection, nil}, {0, 0, count}}, nil, true, false},
 	} {
@@ -225,12 +265,15 @@ func TestReleasesAreMeasuredOnce(t *testing.T) {
 		of rewrite.Block
 		ok bool
 	}{
-		"once":             {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h}}, true},
-		"two histograms":   {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h, h}}, false},
-		"two columns":      {rewrite.Block{Measured: []int{0, 0}, Histograms: []rewrite.Histogram{h}}, false},
-		"not at all":       {rewrite.Block{Measured: []int{0}}, false},
-		"as an integer":    {rewrite.Block{Measured: []int{0, 1}}, false},
-		"listed, selected": {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h}, Select: &count, Keys: rewrite.KeyRows{}}, false},
+		"once":           {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h}}, true},
+		"two histograms": {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h, h}}, false},
+		"two columns":    {rewrite.Block{Measured: []int{0, 0}, Histograms: []rewrite.Histogram{h}}, false},
+		"not at all":     {rewrite.Block{Measured: []int{0}}, false},
+		"as an integer":  {rewrite.Block{Measured: []int{0, 1}}, false},
+		"listed, selected": {rewrite.Block{
+			Measured: []int{0}, Histograms: []rewrite.Histogram{h}, Select: &count,
+			Keys: rewrite.KeyRows{},
+		}, false},
 	} {
 		c.of.Releases = []mechanism.Release{count, quantile}
 		if got := measuredOnce(&c.of); got != c.ok {

@@ -11,8 +11,8 @@ import (
 // Topic is a row of dpproxy.help.
 type Topic struct{ Name, Text string }
 
-// pages are read in this order. A page's beginning is the topic of its name, and every section the one of its heading; what
-// has the same topic on two pages is joined: the refusal of a function, and the functions.
+// pages are read in this order. A page's beginning is the topic of its name, and every section the one of its heading;
+// what has the same topic on two pages is joined: the refusal of a function, and the functions.
 var pages = []struct{ name, section string }{
 	{"refusals", "\n### "},
 	{"functions", "\n## "},
@@ -52,7 +52,8 @@ func (l *topics) add(name, text string) {
 	*l = append(*l, Topic{name, text})
 }
 
-// addPage takes a page apart at its sections. What stands between a heading of a higher level and the next section is about several.
+// addPage takes a page apart at its sections. What stands between a heading of a higher level and the next section is
+// about several.
 func (l *topics) addPage(name, section, text string) {
 	_, text, _ = strings.Cut(text, "\n") // the title
 	if section == "" {

@@ -32,15 +32,18 @@ func TestTopics(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"refusals": "A refusal costs nothing.", "read-only": "-- after\nWITH", "functions": "| `width_bucket` |", "operators": "| operator | of |",
+		"refusals": "A refusal costs nothing.", "read-only": "-- after\nWITH", "functions": "| `width_bucket` |",
+		"operators":  "| operator | of |",
 		"aggregates": "| `percentile_cont`, `percentile_disc` |", "sql": "| aggregates |", "introspection": "`pg_class`",
-		"dpproxy.epsilon": "what a statement costs", "dpproxy.interval_high": "ends of the 95% interval", "dpproxy.help": "reasons of refusals",
+		"dpproxy.epsilon": "what a statement costs", "dpproxy.interval_high": "ends of the 95% interval",
+		"dpproxy.help": "reasons of refusals",
 	} {
 		if !strings.Contains(texts[name], want) {
 			t.Errorf("topic %q has no %q:\n%.300s", name, want, texts[name])
 		}
 	}
-	if strings.Contains(texts["small-groups"], "Grouping sets") || strings.Contains(texts["too-much-work"], "administrator") {
+	if strings.Contains(texts["small-groups"], "Grouping sets") ||
+		strings.Contains(texts["too-much-work"], "administrator") {
 		t.Error("a section runs into the next")
 	}
 }

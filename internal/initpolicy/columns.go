@@ -22,7 +22,8 @@ func (d *document) private(w writer, p protected) {
 			quote(p.via.to.title()+"."+quoteName(p.via.target)))
 	}
 	if len(p.also) > 0 {
-		w("    # REVIEW: %s leads to %s too; a row belongs to one of them only.", quoteList(p.also), policy.Indefinite(d.unit))
+		w("    # REVIEW: %s leads to %s too; a row belongs to one of them only.", quoteList(p.also),
+			policy.Indefinite(d.unit))
 	}
 	said, remark := d.said(p.table)
 	switch {
@@ -31,7 +32,8 @@ func (d *document) private(w writer, p protected) {
 	case p.column != "" && p.unique(p.column) && !d.graph.HasChildren(d.relation(p.table)):
 		w("    max_rows_per_unit: 1")
 	default:
-		w("    max_rows_per_unit: 100                        # %s acts as at most so many rows in a whole answer", policy.Indefinite(d.unit))
+		w("    max_rows_per_unit: 100                        # %s acts as at most so many rows in a whole answer",
+			policy.Indefinite(d.unit))
 		w("    # left_out: 0.01                              # at most this share of the rows is beyond that, if you know")
 	}
 	if said.MaxRows > 0 {
@@ -106,7 +108,8 @@ func (d *document) column(p protected, c column, f facts) (value, remark string)
 	return "{}", ""
 }
 
-// target returns the table and column that a foreign key of one column points to; nil: there is none, or it leads to people.
+// target returns the table and column that a foreign key of one column points to; nil: there is none, or it leads to
+// people.
 func (d *document) target(p protected, column string) (*table, string) {
 	for _, k := range d.graph.Keys(d.relation(p.table)) {
 		if t := d.table(k.To); len(k.Columns) == 1 && k.Columns[0] == column && t != nil && !d.people(k.To) {
@@ -117,7 +120,9 @@ func (d *document) target(p protected, column string) (*table, string) {
 }
 
 func (d *document) isForeign(p protected, column string) bool {
-	return slices.ContainsFunc(d.graph.Keys(d.relation(p.table)), func(k lineage.Key) bool { return slices.Contains(k.Columns, column) })
+	return slices.ContainsFunc(d.graph.Keys(d.relation(p.table)), func(k lineage.Key) bool {
+		return slices.Contains(k.Columns, column)
+	})
 }
 
 // domain returns the column of a public table that has the values of a column; empty: none.

@@ -36,7 +36,10 @@ func Print(ctx context.Context, dsn string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := &document{plan: p, Options: o, database: config.Database, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
+	d := &document{
+		plan: p, Options: o, database: config.Database, main: address(config, config.Database),
+		shadow: address(config, config.Database+"_shadow"),
+	}
 	if d.Verifier == "" {
 		// A password that nobody knows keeps the file valid, and everybody out until it is replaced.
 		if d.Verifier, err = verifier.New(rand.Text()); err != nil {
@@ -51,7 +54,8 @@ func Print(ctx context.Context, dsn string, o Options) (string, error) {
 // address returns a DSN without user and password.
 func address(config *pgx.ConnConfig, database string) string {
 	if strings.HasPrefix(config.Host, "/") { // a Unix socket's folder
-		return fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(database), url.QueryEscape(config.Host), config.Port)
+		return fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(database), url.QueryEscape(config.Host),
+			config.Port)
 	}
 	host := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	return (&url.URL{Scheme: "postgres", Host: host, Path: "/" + database}).String()

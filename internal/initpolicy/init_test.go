@@ -39,10 +39,14 @@ func TestPoliciesFromSchemas(t *testing.T) {
 		"clinic.want":        {schema: "clinic.sql"},
 		"clinic_visits.want": {"clinic.sql", initpolicy.Options{Unit: "visits"}},
 		"rental.want":        {schema: "rental.sql"},
-		"rental_public.want": {"rental.sql", initpolicy.Options{Public: []string{"film", "category", "film_category", "inventory", "country", "city", "store"}}},
-		"comments.want":      {schema: "comments.sql"},
-		"music.want":         {schema: "music.sql"},
-		"music_public.want":  {"music.sql", initpolicy.Options{Unit: "Customer", Public: []string{"Track", "Album", "Artist"}}},
+		"rental_public.want": {"rental.sql", initpolicy.Options{
+			Public: []string{"film", "category", "film_category", "inventory", "country", "city", "store"},
+		}},
+		"comments.want": {schema: "comments.sql"},
+		"music.want":    {schema: "music.sql"},
+		"music_public.want": {"music.sql", initpolicy.Options{
+			Unit: "Customer", Public: []string{"Track", "Album", "Artist"},
+		}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			text, err := initpolicy.Print(context.Background(), schema(t, c.schema), c.Options)
@@ -57,7 +61,8 @@ func TestPoliciesFromSchemas(t *testing.T) {
 			if err != nil {
 				t.Fatalf("it does not pass its own check: %v\n%s", err, text)
 			}
-			if !regexp.MustCompile(`^postgres://dpproxy_test_[0-9_]+_main@127.0.0.1:\d+/test_[0-9_]+$`).MatchString(p.Databases.Main) {
+			if !regexp.MustCompile(`^postgres://dpproxy_test_[0-9_]+_main@127.0.0.1:\d+/test_[0-9_]+$`).MatchString(
+				p.Databases.Main) {
 				t.Errorf("main is %s", p.Databases.Main)
 			}
 			_, tables, _ := strings.Cut(text, "\ntables:\n")
@@ -85,7 +90,10 @@ func TestPoliciesFromSchemas(t *testing.T) {
 func TestNoPrivateTableIsPublic(t *testing.T) {
 	for file, private := range map[string][]string{
 		"rental.sql": {"customer", "rental", "payment", "message", "complaint", "best_customers"},
-		"music.sql":  {"Customer", "Invoice", "InvoiceLine", "Refund", "Wallet", "WalletEntry", "Device", "DeviceLog", "DeviceLogPart"},
+		"music.sql": {
+			"Customer", "Invoice", "InvoiceLine", "Refund", "Wallet", "WalletEntry", "Device", "DeviceLog",
+			"DeviceLogPart",
+		},
 	} {
 		dsn := schema(t, file)
 		text, err := initpolicy.Print(context.Background(), dsn, initpolicy.Options{})
@@ -98,7 +106,8 @@ func TestNoPrivateTableIsPublic(t *testing.T) {
 			if strings.Contains(","+offered+",", ","+name+",") {
 				t.Errorf("%s: %s is offered as public", file, name)
 			}
-			if _, err := initpolicy.Print(context.Background(), dsn, initpolicy.Options{Public: []string{name}}); err == nil || !strings.Contains(err.Error(), "is not public: ") {
+			if _, err := initpolicy.Print(context.Background(), dsn, initpolicy.Options{Public: []string{name}}); err == nil ||
+				!strings.Contains(err.Error(), "is not public: ") {
 				t.Errorf("%s: --public %s: %v", file, name, err)
 			}
 		}
@@ -115,7 +124,8 @@ func TestWrongNames(t *testing.T) {
 		{initpolicy.Options{Unit: "results"}, "no primary key of one column"},
 		{initpolicy.Options{Public: []string{"nowhere"}}, "which --public names"},
 	} {
-		if _, err := initpolicy.Print(context.Background(), dsn, c.Options); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := initpolicy.Print(context.Background(), dsn, c.Options); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.Options, err)
 		}
 	}

@@ -48,7 +48,10 @@ func newPlan(c *catalog, o Options) (*plan, error) {
 		if _, said, err := policy.TableComment(p.root.Comment); err == nil && said.Unit != nil && said.Unit.Name != "" {
 			p.unit = said.Unit.Name
 		}
-		p.others = slices.DeleteFunc(p.others, func(u candidate) bool { return u.table == p.root.table || u.rank < min(p.root.rank, lineage.OfServing) })
+		p.others = slices.DeleteFunc(p.others, func(u candidate) bool {
+			return u.table == p.root.table ||
+				u.rank < min(p.root.rank, lineage.OfServing)
+		})
 	}
 	public := map[*table]bool{}
 	for _, name := range o.Public {
@@ -70,7 +73,9 @@ func newPlan(c *catalog, o Options) (*plan, error) {
 		if why == "" {
 			var key bool
 			if why, key = p.suspicion(t); key && public[t] {
-				return nil, fmt.Errorf("table %s is not public: %s; if it is not that key, list the table in the policy as {public: true, refers_to_people: false}", t.title(), why)
+				return nil,
+					fmt.Errorf(
+						"table %s is not public: %s; if it is not that key, list the table in the policy as {public: true, refers_to_people: false}", t.title(), why)
 			}
 		}
 		switch {
@@ -116,7 +121,8 @@ func (p *plan) leads(t *table) string {
 	case p.root.reach.lost[t] != "":
 		return p.root.reach.lost[t]
 	case p.names(t):
-		return fmt.Sprintf("the key of %s references it, so each of its rows is %s", p.root.title(), policy.Indefinite(p.unit))
+		return fmt.Sprintf("the key of %s references it, so each of its rows is %s", p.root.title(),
+			policy.Indefinite(p.unit))
 	}
 	return p.way(t, p.people)
 }
@@ -138,8 +144,8 @@ func (p *plan) called(r *lineage.Relation) string {
 	return (&table{Schema: p.graph.Root(r).Name.Schema, Name: p.graph.Root(r).Name.Relation}).title()
 }
 
-// suspicion says why a table may hold people's rows although no constraint says so, and whether by names and types of keys, which serve
-// refuses; empty: nothing tells.
+// suspicion says why a table may hold people's rows although no constraint says so, and whether by names and types of
+// keys, which serve refuses; empty: nothing tells.
 func (p *plan) suspicion(t *table) (why string, key bool) {
 	found := p.signs.Of(p.relation(t))
 	if len(found) == 0 {
@@ -148,11 +154,15 @@ func (p *plan) suspicion(t *table) (why string, key bool) {
 	return found[0].Text, found[0].Key
 }
 
-// findSigns looks for what names and types tell. Tables that are named on the command line are as public as those of a policy.
+// findSigns looks for what names and types tell. Tables that are named on the command line are as public as those of a
+// policy.
 func (p *plan) findSigns(public map[*table]bool) {
 	known := lineage.Known{People: p.people, Public: func(r *lineage.Relation) bool { return public[p.table(r)] }}
 	if p.root != nil {
-		known.Units = []lineage.UnitKey{{Unit: p.unit, Table: policy.Name{Schema: p.root.Schema, Relation: p.root.Name}, Column: p.root.PrimaryKey[0]}}
+		known.Units = []lineage.UnitKey{{
+			Unit: p.unit, Table: policy.Name{Schema: p.root.Schema, Relation: p.root.Name},
+			Column: p.root.PrimaryKey[0],
+		}}
 	}
 	p.signs = p.graph.Signs(known)
 }

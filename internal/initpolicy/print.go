@@ -27,7 +27,8 @@ const mostRole = 40
 
 var notInRole = regexp.MustCompile(`[^a-z0-9_]+`)
 
-// dsn gives an address one of the roles. They carry the database's name: policies for several databases of one cluster must not share roles.
+// dsn gives an address one of the roles. They carry the database's name: policies for several databases of one cluster
+// must not share roles.
 func (d *document) dsn(role, address string) string {
 	name := notInRole.ReplaceAllString(strings.ToLower(d.database), "_")
 	login := "dpproxy_" + name[:min(len(name), mostRole)] + "_" + role
@@ -44,14 +45,17 @@ func (d *document) print() string {
 	var b strings.Builder
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	w("# A first policy, from the schema alone: no row was read. Look at every line that says REVIEW.")
-	w("# Rows per unit, bounds and values are yours to write, or `dpproxy profile --write` releases them from the rows, once setup has run.")
-	w("# Beside bounds, `outside: 0.01` is the share of the rows beyond them, at most: intervals of sums count with it. profile finds that too.")
+	w(
+		"# Rows per unit, bounds and values are yours to write, or `dpproxy profile --write` releases them from the rows, once setup has run.")
+	w(
+		"# Beside bounds, `outside: 0.01` is the share of the rows beyond them, at most: intervals of sums count with it. profile finds that too.")
 	w("# docs/policy.md explains every key; `dpproxy check --policy FILE` checks this file, --live against the databases.")
 	w("version: 1")
 	w("listen: 127.0.0.1:6432")
 	w("")
 	if d.Secrets == "" {
-		w("# Roles without rights of their own; `dpproxy setup` makes them. Passwords are ${NAME}, from the environment, or ${file:PATH}.")
+		w(
+			"# Roles without rights of their own; `dpproxy setup` makes them. Passwords are ${NAME}, from the environment, or ${file:PATH}.")
 	} else {
 		w("# Roles without rights of their own, with passwords in files; `dpproxy setup` makes them.")
 	}
@@ -127,11 +131,13 @@ func tables(n int) string {
 func (d *document) undecided(w writer) {
 	if len(d.offered) > 0 {
 		w("")
-		w("  # REVIEW: neither keys nor names lead from these tables to %s. If nobody's data is in them: dpproxy init … --public %s", d.someone(), shellList(d.offered))
+		w(
+			"  # REVIEW: neither keys nor names lead from these tables to %s. If nobody's data is in them: dpproxy init … --public %s", d.someone(), shellList(d.offered))
 	}
 	if len(d.kept) > 0 {
 		w("")
-		w("  # Not offered as public: %d of %s. If the rows of one are nobody's, list it with refers_to_people (docs/policy.md).", len(d.kept), tables(len(d.tables)))
+		w(
+			"  # Not offered as public: %d of %s. If the rows of one are nobody's, list it with refers_to_people (docs/policy.md).", len(d.kept), tables(len(d.tables)))
 		for _, k := range d.kept {
 			w("  #   %s: %s", k.title(), k.why)
 		}

@@ -63,7 +63,8 @@ func (c *catalog) step(t *table, f reached) (protected, bool) {
 		column, via := along(k, of)
 		switch {
 		case column == "" && via == nil:
-			f.lost[t] = fmt.Sprintf("its foreign key (%s) leads to %s, and a policy follows keys of one column to a unique one", strings.Join(k.Columns, ", "), target.title())
+			f.lost[t] = fmt.Sprintf("its foreign key (%s) leads to %s, and a policy follows keys of one column to a unique one",
+				strings.Join(k.Columns, ", "), target.title())
 		case !t.column(column) && (via == nil || !t.column(via.column)):
 			f.lost[t] = fmt.Sprintf("a child or partition leads to %s by a column that it does not have", target.title())
 		case column != "" && p.column == "":
@@ -79,12 +80,15 @@ func (c *catalog) step(t *table, f reached) (protected, bool) {
 	} else if chain != nil {
 		p.also = append(p.also, chain.column)
 	}
-	p.also = slices.Compact(slices.DeleteFunc(p.also, func(c string) bool { return c == p.column || p.via != nil && c == p.via.column }))
+	p.also = slices.Compact(slices.DeleteFunc(p.also, func(c string) bool {
+		return c == p.column || p.via != nil &&
+			c == p.via.column
+	}))
 	return p, p.column != "" || p.via != nil
 }
 
-// along follows a key into a protected table. What is equal to the unit's key there is one here, and what is equal to the
-// column of a chain there begins the same chain here, also where the key has more columns.
+// along follows a key into a protected table. What is equal to the unit's key there is one here, and what is equal to
+// the column of a chain there begins the same chain here, also where the key has more columns.
 func along(k lineage.Key, of protected) (column string, via *link) {
 	for i, target := range k.Targets {
 		switch {

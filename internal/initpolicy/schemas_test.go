@@ -17,8 +17,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// published are schemas that others have published. In the first line of each that begins with "nobody:", a person has named the tables that
-// truly lead to nobody.
+// published are schemas that others have published. In the first line of each that begins with "nobody:", a person has
+// named the tables that truly lead to nobody.
 var published = []struct {
 	name  string // in the table of docs/policy.md
 	files []string
@@ -63,8 +63,8 @@ func offerOf(t *testing.T, sql string) offer {
 	return o
 }
 
-// TestPublishedSchemas holds what init offers as public of schemas that were not made here: nothing that leads to people, and what it withholds
-// without need is counted in docs/policy.md.
+// TestPublishedSchemas holds what init offers as public of schemas that were not made here: nothing that leads to
+// people, and what it withholds without need is counted in docs/policy.md.
 func TestPublishedSchemas(t *testing.T) {
 	rows := "| schema | tables | protected | offered | withheld | of these without need |\n|---|---|---|---|---|---|\n"
 	for _, p := range published {
@@ -98,7 +98,8 @@ func TestPublishedSchemas(t *testing.T) {
 			fmt.Fprintf(&b, "%s %s\n", word, line)
 		}
 		golden(t, filepath.Join("testdata/schemas", p.files[len(p.files)-1]+".want"), b.String())
-		rows += fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", p.name, o.tables, o.tables-len(o.offered)-len(o.withheld), len(o.offered), len(o.withheld), needless)
+		rows += fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", p.name, o.tables, o.tables-len(o.offered)-len(o.withheld),
+			len(o.offered), len(o.withheld), needless)
 	}
 	page := "../../docs/policy.md"
 	text, err := os.ReadFile(page)

@@ -17,8 +17,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// viewsOf adds views to a policy that was printed: those that statements can ask, as far as main's catalogs tell, and of the others
-// why not.
+// viewsOf adds views to a policy that was printed: those that statements can ask, as far as main's catalogs tell, and
+// of the others why not.
 func (d *document) viewsOf(ctx context.Context, conn *pgx.Conn, printed string) (string, error) {
 	if len(d.views) == 0 {
 		return "", nil
@@ -49,7 +49,8 @@ func (d *document) viewsOf(ctx context.Context, conn *pgx.Conn, printed string) 
 	}
 	var b strings.Builder
 	if len(asked) > 0 {
-		fmt.Fprintf(&b, "\n# Views are asked like subqueries over the tables above.\nviews: [%s]\n", strings.Join(asked, ", "))
+		fmt.Fprintf(&b, "\n# Views are asked like subqueries over the tables above.\nviews: [%s]\n",
+			strings.Join(asked, ", "))
 	}
 	if len(not) > 0 {
 		fmt.Fprintf(&b, "\n# Views that cannot be asked:\n%s\n", strings.Join(not, "\n"))
@@ -74,9 +75,11 @@ func (d *document) unread(v *table) string {
 	return ""
 }
 
-// schemaOf makes a schema of a policy that was printed, and views, with main's catalogs in place of the shadow's. A nil schema comes with why
-// main has none.
-func schemaOf(ctx context.Context, conn *pgx.Conn, printed string, views []policy.Name) (*rewrite.Schema, string, error) {
+// schemaOf makes a schema of a policy that was printed, and views, with main's catalogs in place of the shadow's. A nil
+// schema comes with why main has none.
+func schemaOf(ctx context.Context, conn *pgx.Conn, printed string, views []policy.Name) (*rewrite.Schema, string,
+	error,
+) {
 	p, err := policy.Parse("policy.yaml", []byte(printed))
 	if err != nil {
 		return nil, "", err

@@ -30,8 +30,8 @@ var foreignSQL string
 //go:embed sql/types.sql
 var typesSQL string
 
-// ShapeOf is a query for the shape of a table and of columns of it, as one text: what a plan takes for granted of them. The table's schema and
-// name are expressions of type text, the columns' names one of type text[].
+// ShapeOf is a query for the shape of a table and of columns of it, as one text: what a plan takes for granted of them.
+// The table's schema and name are expressions of type text, the columns' names one of type text[].
 func ShapeOf(schema, name, columns string) string {
 	return strings.NewReplacer("$1::text", schema, "$2::text", name, "$3::text[]", columns).Replace(shapeSQL)
 }
@@ -43,7 +43,8 @@ const shapeLength = 32
 type Catalogs struct {
 	relations map[policy.Name]*catalogRelation
 	types     map[uint32]catalogType
-	others    map[string][]string // names of all relations by schema, where one that was asked for is missing: what may be meant
+	// names of all relations by schema, where one that was asked for is missing: what may be meant
+	others map[string][]string
 }
 
 type catalogRelation struct {
@@ -141,10 +142,14 @@ func Read(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*Catalogs, 
 	if _, err := tx.Exec(ctx, catalogPins); err != nil {
 		return nil, err
 	}
-	r := &catalogReader{tx: tx, found: &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
+	r := &catalogReader{tx: tx, found: &Catalogs{
+		relations: map[policy.Name]*catalogRelation{},
+		types:     map[uint32]catalogType{},
+	}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return r.readRelations(ctx, names) },
-		func(ctx context.Context) error { return r.readOthers(ctx, names) }, r.readSpread, r.readColumns, r.readShapes, r.readUnique, r.readForeign, r.readTypes,
+		func(ctx context.Context) error { return r.readOthers(ctx, names) }, r.readSpread, r.readColumns, r.readShapes,
+		r.readUnique, r.readForeign, r.readTypes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("reading the catalogs: %w", err)
@@ -208,7 +213,8 @@ func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) 
 		var at int64
 		var kind string
 		c := &catalogRelation{}
-		err := rows.Scan(&at, &c.name.Schema, &c.name.Relation, &c.oid, &kind, &c.inherits, &c.definition, &c.rowLevel, &c.rows)
+		err := rows.Scan(&at, &c.name.Schema, &c.name.Relation, &c.oid, &kind, &c.inherits, &c.definition, &c.rowLevel,
+			&c.rows)
 		if err != nil {
 			return err
 		}
@@ -226,18 +232,20 @@ func (r *catalogReader) readSpread(ctx context.Context) error {
 	if err := r.rows(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')", scan); err != nil || !citus {
 		return err
 	}
-	return r.rows(ctx, "SELECT logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_partition WHERE logicalrelid = ANY ($1::oid[])", func(rows pgx.Rows) error {
-		var relation uint32
-		err := rows.Scan(&relation)
-		if c := r.byOID[relation]; c != nil {
-			c.spread = true
-		}
-		return err
-	}, r.oids)
+	return r.rows(
+		ctx, "SELECT logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_partition WHERE logicalrelid = ANY ($1::oid[])",
+		func(rows pgx.Rows) error {
+			var relation uint32
+			err := rows.Scan(&relation)
+			if c := r.byOID[relation]; c != nil {
+				c.spread = true
+			}
+			return err
+		}, r.oids)
 }
 
-// shapesSQL asks for the shapes of relations $1 and of all their columns, in the order of columnsSQL, by the query that proves one later, so
-// that the two are compared as they are.
+// shapesSQL asks for the shapes of relations $1 and of all their columns, in the order of columnsSQL, by the query that
+// proves one later, so that the two are compared as they are.
 var shapesSQL = "SELECT w.oid, (" + ShapeOf("w.schema", "w.relation",
 	"ARRAY(SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum)") + ")\n" +
 	"FROM ROWS FROM (pg_catalog.unnest($1::oid[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) w(oid, schema, relation)"
@@ -269,7 +277,8 @@ func (r *catalogReader) readColumns(ctx context.Context) error {
 	return r.rows(ctx, columnsSQL, func(rows pgx.Rows) error {
 		var relation uint32
 		var c catalogColumn
-		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.filled, &c.collation, &c.deterministicCollation, &c.width, &c.unreadable); err != nil {
+		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.filled,
+			&c.collation, &c.deterministicCollation, &c.width, &c.unreadable); err != nil {
 			return err
 		}
 		r.byOID[relation].columns = append(r.byOID[relation].columns, c)
@@ -298,7 +307,8 @@ func (r *catalogReader) readForeign(ctx context.Context) error {
 	return r.rows(ctx, foreignSQL, func(rows pgx.Rows) error {
 		var relation uint32
 		var k rewrite.ForeignKey
-		if err := rows.Scan(&relation, &k.Column, &k.References.Schema, &k.References.Relation, &k.ReferencesColumn); err != nil {
+		to := &k.References
+		if err := rows.Scan(&relation, &k.Column, &to.Schema, &to.Relation, &k.ReferencesColumn); err != nil {
 			return err
 		}
 		r.byOID[relation].foreign = append(r.byOID[relation].foreign, k)
@@ -317,7 +327,8 @@ func (r *catalogReader) readTypes(ctx context.Context) error {
 		var t catalogType
 		var kind string
 		var over *string
-		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.typmod, &over, &t.constrained, &t.collated, &t.elem, &t.labels); err != nil {
+		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.typmod, &over, &t.constrained, &t.collated,
+			&t.elem, &t.labels); err != nil {
 			return err
 		}
 		if t.kind = kind[0]; over != nil {

@@ -11,9 +11,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestDomains: what a domain is over is read with its constraints, and a change of them changes the shape of tables that have it.
+// TestDomains: what a domain is over is read with its constraints, and a change of them changes the shape of tables
+// that have it.
 func TestDomains(t *testing.T) {
-	server, db := pgservertest.Database(t, `CREATE DOMAIN price AS numeric(10,2); CREATE DOMAIN fee AS price; CREATE TABLE bills (id int, fee fee)`)
+	server, db := pgservertest.Database(
+		t, `CREATE DOMAIN price AS numeric(10,2); CREATE DOMAIN fee AS price; CREATE TABLE bills (id int, fee fee)`)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
 	if err != nil {
@@ -29,7 +31,10 @@ func TestDomains(t *testing.T) {
 	}{
 		{"SELECT", false, false},
 		{"ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE > 0)", true, false},
-		{"ALTER DOMAIN price DROP CONSTRAINT positive; ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE >= 0)", true, false},
+		{
+			"ALTER DOMAIN price DROP CONSTRAINT positive; ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE >= 0)", true,
+			false,
+		},
 		{"ALTER DOMAIN fee SET NOT NULL", true, true},
 		{"ALTER DOMAIN price DROP CONSTRAINT positive", true, true},
 	} {
@@ -46,7 +51,8 @@ func TestDomains(t *testing.T) {
 		}
 		column := s.Relations[name].Column("fee")
 		d := s.Below(s.Types[column.Type])
-		if d.Base != 1700 || d.Typmod != 10<<16+2+4 || d.Constrained != c.constrained || d.Collated || column.NotNull || column.Filled != c.filled {
+		if d.Base != 1700 || d.Typmod != 10<<16+2+4 || d.Constrained != c.constrained || d.Collated || column.NotNull ||
+			column.Filled != c.filled {
 			t.Errorf("after %s: %+v, %+v", c.change, d, column)
 		}
 		if other, known := shapes[column.Shape]; known {
@@ -58,7 +64,10 @@ func TestDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(ctx, "DROP TABLE bills; DROP DOMAIN fee, price; CREATE DOMAIN price AS float8; CREATE DOMAIN fee AS price; CREATE TABLE bills (id int, fee fee)"); err != nil {
+	if _,
+		err := conn.Exec(
+		ctx,
+		"DROP TABLE bills; DROP DOMAIN fee, price; CREATE DOMAIN price AS float8; CREATE DOMAIN fee AS price; CREATE TABLE bills (id int, fee fee)"); err != nil {
 		t.Fatal(err)
 	}
 	main, err := Read(ctx, conn, []policy.Name{name})
@@ -70,7 +79,8 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// TestEnums: what changes an enum changes the shapes of columns that are of it, of an array of it, and of a domain over it.
+// TestEnums: what changes an enum changes the shapes of columns that are of it, of an array of it, and of a domain over
+// it.
 func TestEnums(t *testing.T) {
 	server, db := pgservertest.Database(t, `CREATE TYPE mood AS ENUM ('bad', 'good'); CREATE DOMAIN state AS mood;
 		CREATE TABLE days (id int, mood mood, moods mood[], state state)`)
@@ -97,7 +107,10 @@ func TestEnums(t *testing.T) {
 		{"ALTER TYPE mood RENAME VALUE 'ok' TO 'fine'", false},
 		{"ALTER TYPE mood RENAME TO feeling", false},
 		{"CREATE SCHEMA other; ALTER TYPE feeling SET SCHEMA other", false},
-		{"ALTER TYPE other.feeling RENAME TO mood; ALTER TYPE other.mood SET SCHEMA public; SET quote_all_identifiers = on", true},
+		{
+			"ALTER TYPE other.feeling RENAME TO mood; ALTER TYPE other.mood SET SCHEMA public; SET quote_all_identifiers = on",
+			true,
+		},
 	} {
 		if _, err := conn.Exec(ctx, change.sql); err != nil {
 			t.Fatal(err)
@@ -121,9 +134,12 @@ func TestEnums(t *testing.T) {
 	}
 }
 
-// TestShapesDoNotDependOnSettings: main proves shapes in the zone of a session, so no constant of a constraint may be printed in one.
+// TestShapesDoNotDependOnSettings: main proves shapes in the zone of a session, so no constant of a constraint may be
+// printed in one.
 func TestShapesDoNotDependOnSettings(t *testing.T) {
-	server, db := pgservertest.Database(t, `CREATE DOMAIN recent AS timestamptz CHECK (VALUE > '2020-01-01 00:00+00' AND VALUE - interval '1 day 02:00' > '2019-01-01 00:00+00');
+	server, db := pgservertest.Database(
+		t,
+		`CREATE DOMAIN recent AS timestamptz CHECK (VALUE > '2020-01-01 00:00+00' AND VALUE - interval '1 day 02:00' > '2019-01-01 00:00+00');
 		CREATE TABLE "Days" (id int PRIMARY KEY, day date NOT NULL); CREATE TABLE "Events" (at recent, "Day" int REFERENCES "Days")`)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
@@ -133,7 +149,10 @@ func TestShapesDoNotDependOnSettings(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close(ctx) })
 	name := policy.Name{Schema: "public", Relation: "Events"}
 	shape := ""
-	for _, settings := range []string{"SELECT", "SET TimeZone = 'Asia/Tokyo'", "SET DateStyle = 'German, DMY'", "SET IntervalStyle = 'iso_8601'", "SET extra_float_digits = 0"} {
+	for _, settings := range []string{
+		"SELECT", "SET TimeZone = 'Asia/Tokyo'", "SET DateStyle = 'German, DMY'",
+		"SET IntervalStyle = 'iso_8601'", "SET extra_float_digits = 0",
+	} {
 		if _, err := conn.Exec(ctx, settings); err != nil {
 			t.Fatal(err)
 		}

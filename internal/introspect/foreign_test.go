@@ -11,9 +11,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestForeignKeys: those that hold for every row are read, and no change of one leaves the shape of its table as it was.
+// TestForeignKeys: those that hold for every row are read, and no change of one leaves the shape of its table as it
+// was.
 func TestForeignKeys(t *testing.T) {
-	server, db := pgservertest.Database(t, `CREATE TABLE wards (id int PRIMARY KEY, name text UNIQUE NOT NULL, floor int NOT NULL, UNIQUE (id, floor));
+	server, db := pgservertest.Database(
+		t, `CREATE TABLE wards (id int PRIMARY KEY, name text UNIQUE NOT NULL, floor int NOT NULL, UNIQUE (id, floor));
 		CREATE TABLE visits (id int, ward int REFERENCES wards, called text, floor int)`)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
@@ -48,11 +50,18 @@ func TestForeignKeys(t *testing.T) {
 		change, undo string
 		keys         int
 	}{
-		{"ALTER TABLE visits ALTER CONSTRAINT visits_ward_fkey DEFERRABLE", "ALTER TABLE visits ALTER CONSTRAINT visits_ward_fkey NOT DEFERRABLE", 0},
+		{
+			"ALTER TABLE visits ALTER CONSTRAINT visits_ward_fkey DEFERRABLE",
+			"ALTER TABLE visits ALTER CONSTRAINT visits_ward_fkey NOT DEFERRABLE", 0,
+		},
 		{"ALTER TABLE visits DISABLE TRIGGER ALL", "ALTER TABLE visits ENABLE TRIGGER ALL", 0},
 		{"ALTER TABLE wards DISABLE TRIGGER ALL", "ALTER TABLE wards ENABLE TRIGGER ALL", 0},
-		{"ALTER TABLE visits DROP CONSTRAINT visits_ward_fkey; ALTER TABLE visits ADD CONSTRAINT visits_ward_fkey FOREIGN KEY (ward) REFERENCES wards NOT VALID", "ALTER TABLE visits VALIDATE CONSTRAINT visits_ward_fkey", 0},
-		{"ALTER TABLE visits ADD CONSTRAINT both_fkey FOREIGN KEY (ward, floor) REFERENCES wards (id, floor); ALTER TABLE visits DROP CONSTRAINT visits_ward_fkey", "ALTER TABLE visits ADD CONSTRAINT visits_ward_fkey FOREIGN KEY (ward) REFERENCES wards; ALTER TABLE visits DROP CONSTRAINT both_fkey", 0},
+		{
+			"ALTER TABLE visits DROP CONSTRAINT visits_ward_fkey; ALTER TABLE visits ADD CONSTRAINT visits_ward_fkey FOREIGN KEY (ward) REFERENCES wards NOT VALID", "ALTER TABLE visits VALIDATE CONSTRAINT visits_ward_fkey", 0,
+		},
+		{
+			"ALTER TABLE visits ADD CONSTRAINT both_fkey FOREIGN KEY (ward, floor) REFERENCES wards (id, floor); ALTER TABLE visits DROP CONSTRAINT visits_ward_fkey", "ALTER TABLE visits ADD CONSTRAINT visits_ward_fkey FOREIGN KEY (ward) REFERENCES wards; ALTER TABLE visits DROP CONSTRAINT both_fkey", 0,
+		},
 		{"ALTER TABLE visits ADD FOREIGN KEY (called) REFERENCES wards (name)", "SELECT", 2},
 		{"ALTER TABLE visits DROP CONSTRAINT visits_ward_fkey", "SELECT", 1},
 	} {

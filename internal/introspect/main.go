@@ -19,27 +19,32 @@ func CheckMain(p *policy.Policy, main *Catalogs) error {
 		r := main.relations[t.Name]
 		switch {
 		case r == nil:
-			report("tables.%s: main has no such table, or its role may not use schema %s%s", t.Name, t.Name.Schema, policy.Suggestion(t.Name.Relation, main.others[t.Name.Schema]))
+			report("tables.%s: main has no such table, or its role may not use schema %s%s", t.Name, t.Name.Schema,
+				policy.Suggestion(t.Name.Relation, main.others[t.Name.Schema]))
 			continue
 		case r.kind == 'v':
 			report("tables.%s: it is a view: list it under views", t.Name)
 		case r.kind == 'm':
-			report("tables.%s: it is a materialised view, whose rows may mix privacy units: list the tables that it reads", t.Name)
+			report("tables.%s: it is a materialised view, whose rows may mix privacy units: list the tables that it reads",
+				t.Name)
 		case r.rowLevel: // measures read public tables too, and fail where rows are hidden from them
-			report("tables.%s: it has row-level security that applies to main's role: ALTER ROLE … BYPASSRLS for that role, or take the table out of the policy", t.Name)
+			report(
+				"tables.%s: it has row-level security that applies to main's role: ALTER ROLE … BYPASSRLS for that role, or take the table out of the policy", t.Name)
 		}
 		for _, c := range t.Columns {
 			column := r.column(c.Name)
 			if column == nil {
 				report("tables.%s.columns.%s: main has no such column%s", t.Name, c.Name, policy.Suggestion(c.Name, r.names()))
 			} else if k := unsupportedKind(main, column.oid); k != "" {
-				report("tables.%s.columns.%s: it has %s type %s: take the column out of the policy", t.Name, c.Name, k, column.typeName)
+				report("tables.%s.columns.%s: it has %s type %s: take the column out of the policy", t.Name, c.Name, k,
+					column.typeName)
 			}
 		}
 		if t.Public && t.Columns == nil {
 			for _, column := range r.columns {
 				if k := unsupportedKind(main, column.oid); k != "" {
-					report("tables.%s: it has column %s of %s type %s: list the columns that you want without it", t.Name, column.name, k, column.typeName)
+					report("tables.%s: it has column %s of %s type %s: list the columns that you want without it", t.Name, column.name,
+						k, column.typeName)
 				}
 			}
 		}
@@ -47,7 +52,8 @@ func CheckMain(p *policy.Policy, main *Catalogs) error {
 	}
 	for i, v := range p.Views {
 		if r := main.relations[v]; r == nil {
-			report("views[%d]: main has no view %s, or its role may not use schema %s%s", i, v, v.Schema, policy.Suggestion(v.Relation, main.others[v.Schema]))
+			report("views[%d]: main has no view %s, or its role may not use schema %s%s", i, v, v.Schema,
+				policy.Suggestion(v.Relation, main.others[v.Schema]))
 		} else if r.kind != 'v' {
 			report("views[%d]: %s is no plain view: list a table under tables; a materialised view cannot be protected", i, v)
 		}
@@ -55,8 +61,8 @@ func CheckMain(p *policy.Policy, main *Catalogs) error {
 	return errors.Join(problems...)
 }
 
-// checkReadable reports listed columns that main's role may not read: grants that another policy's setup took back, or that came after the
-// last setup. Without this the first statement would be charged, and fail.
+// checkReadable reports listed columns that main's role may not read: grants that another policy's setup took back, or
+// that came after the last setup. Without this the first statement would be charged, and fail.
 func checkReadable(p *policy.Policy, main *Catalogs) error {
 	var problems []error
 	for _, t := range p.Tables {
@@ -71,8 +77,9 @@ func checkReadable(p *policy.Policy, main *Catalogs) error {
 			}
 		}
 		if len(missing) > 0 {
-			problems = append(problems, fmt.Errorf("databases.main: its role may not read %s (%s): run dpproxy setup, or GRANT SELECT",
-				pgx.Identifier{t.Name.Schema, t.Name.Relation}.Sanitize(), strings.Join(missing, ", ")))
+			problems = append(
+				problems, fmt.Errorf("databases.main: its role may not read %s (%s): run dpproxy setup, or GRANT SELECT",
+					pgx.Identifier{t.Name.Schema, t.Name.Relation}.Sanitize(), strings.Join(missing, ", ")))
 		}
 	}
 	return errors.Join(problems...)
@@ -96,7 +103,8 @@ func unsupportedKind(main *Catalogs, oid uint32) string {
 	return ""
 }
 
-// checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (docs/privacy.md P2).
+// checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (docs/privacy.md
+// P2).
 func checkUnit(main *Catalogs, t *policy.Table) []error {
 	if t.Unit == nil || t.Unit.Via == nil {
 		return nil
@@ -111,5 +119,9 @@ func checkUnit(main *Catalogs, t *policy.Table) []error {
 			return nil
 		}
 	}
-	return []error{fmt.Errorf("tables.%s.privacy_unit.via: %s.%s has no unique index in main, so a row could belong to several units: create one", t.Name, via.References, via.ReferencesColumn)}
+	return []error{
+		fmt.Errorf(
+			"tables.%s.privacy_unit.via: %s.%s has no unique index in main, so a row could belong to several units: create one",
+			t.Name, via.References, via.ReferencesColumn),
+	}
 }

@@ -18,13 +18,16 @@ type TypeNumbers map[uint32]uint32
 // Schema joins what main and shadow say: OIDs and column numbers are the shadow's, as clients see them; indexes,
 // nullability and view definitions are main's, which they are facts about.
 //
-// A policy that names what main does not have, a shadow that differs from main, bounds that do not fit their columns, and
-// units that main's types cannot tell apart are errors; all of a kind are reported together.
+// A policy that names what main does not have, a shadow that differs from main, bounds that do not fit their columns,
+// and units that main's types cannot tell apart are errors; all of a kind are reported together.
 func Schema(p *policy.Policy, main, shadow *Catalogs) (*rewrite.Schema, TypeNumbers, error) {
 	if err := errors.Join(CheckMain(p, main), checkReadable(p, main)); err != nil {
 		return nil, nil, err
 	}
-	s := &rewrite.Schema{Policy: p, Relations: map[policy.Name]*rewrite.Relation{}, Enums: map[uint32][]string{}, Types: map[uint32]rewrite.Type{}}
+	s := &rewrite.Schema{
+		Policy: p, Relations: map[policy.Name]*rewrite.Relation{}, Enums: map[uint32][]string{},
+		Types: map[uint32]rewrite.Type{},
+	}
 	var problems []error
 	for _, name := range RelationNames(p) {
 		relation, err := join(p, main, shadow, name)
@@ -82,7 +85,10 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	if (m.kind == 'v') != (s.kind == 'v') {
 		return nil, fmt.Errorf("%s is a view in one of main and shadow only", name)
 	}
-	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, Distributed: m.spread, OID: s.oid, Definition: m.definition, Shape: m.shape}
+	r := &rewrite.Relation{
+		Name: name, Kind: m.kind, Inherits: m.inherits, Distributed: m.spread, OID: s.oid,
+		Definition: m.definition, Shape: m.shape,
+	}
 	public := p.Table(name) != nil && p.Table(name).Public
 	if public {
 		r.Rows = m.rows
@@ -105,7 +111,8 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 		}
 		r.Columns = append(r.Columns, rewrite.RelationColumn{
 			Name: c.name, Attnum: in.attnum, Type: in.oid, Typmod: in.typmod, TypeName: c.typeName,
-			NotNull: c.notNull, Filled: c.filled, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width, Shape: c.shape,
+			NotNull: c.notNull, Filled: c.filled, Collation: c.collation, DeterministicCollation: c.deterministicCollation,
+			Width: width, Shape: c.shape,
 		})
 	}
 	if len(s.columns) != len(columns) {
@@ -163,8 +170,12 @@ func addTypes(s *rewrite.Schema, main, shadow *Catalogs) TypeNumbers {
 	}
 	numbers := TypeNumbers{}
 	for oid, t := range shadow.types {
-		constrained := t.constrained || main.types[byName[[2]string{t.schema, t.name}]].constrained // the shadow may lack a CHECK
-		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Typmod: t.typmod, Constrained: constrained, Collated: t.collated, Elem: t.elem}
+		// the shadow may lack a CHECK
+		constrained := t.constrained || main.types[byName[[2]string{t.schema, t.name}]].constrained
+		s.Types[oid] = rewrite.Type{
+			Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Typmod: t.typmod,
+			Constrained: constrained, Collated: t.collated, Elem: t.elem,
+		}
 		if t.kind == 'e' {
 			s.Enums[oid] = t.labels
 		}

@@ -12,9 +12,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestShapes: what changes of a column changes its shape and no other's, and what changes of a table changes the table's.
+// TestShapes: what changes of a column changes its shape and no other's, and what changes of a table changes the
+// table's.
 func TestShapes(t *testing.T) {
-	server, db := pgservertest.Database(t, `CREATE TABLE t (id int PRIMARY KEY, gone int, "A" varchar(5) COLLATE "C", b numeric(8,2)); ALTER TABLE t DROP gone;
+	server, db := pgservertest.Database(
+		t,
+		`CREATE TABLE t (id int PRIMARY KEY, gone int, "A" varchar(5) COLLATE "C", b numeric(8,2)); ALTER TABLE t DROP gone;
 		DROP ROLE IF EXISTS shapes_reader; CREATE ROLE shapes_reader; GRANT SELECT (id, "A", b) ON t TO shapes_reader; SET ROLE shapes_reader`)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
@@ -54,7 +57,10 @@ func TestShapes(t *testing.T) {
 		{"ALTER TABLE t ALTER b SET NOT NULL", []string{"b"}},
 		{"REVOKE SELECT (b) ON t FROM shapes_reader", []string{"b"}},
 		{"GRANT SELECT (b) ON t TO shapes_reader", []string{"b"}},
-		{"ALTER TABLE t DROP b; ALTER TABLE t ADD b numeric(9,2) NOT NULL; GRANT SELECT (b) ON t TO shapes_reader", []string{"b"}},
+		{
+			"ALTER TABLE t DROP b; ALTER TABLE t ADD b numeric(9,2) NOT NULL; GRANT SELECT (b) ON t TO shapes_reader",
+			[]string{"b"},
+		},
 		{"ALTER TABLE t ADD new int", []string{"new"}},
 		{"ALTER TABLE t ADD FOREIGN KEY (new) REFERENCES t", []string{"the table"}},
 		{"ALTER TABLE t ENABLE ROW LEVEL SECURITY", []string{"the table"}},

@@ -23,8 +23,8 @@ type Charge struct {
 	Begun  Begun         // Balance.Begun of what the statement was charged before; nil: nothing was
 }
 
-// Begun is what a statement was charged so far, and what the ledger went by. A reload replaces the ledger's rules; a statement that is
-// charged more than once goes by those of its first charge.
+// Begun is what a statement was charged so far, and what the ledger went by. A reload replaces the ledger's rules; a
+// statement that is charged more than once goes by those of its first charge.
 type Begun any
 
 // Balance is an analyst's budget in the current period. EpsilonSpent is the number that the filter compares with the
@@ -50,10 +50,12 @@ type HistoryEntry struct {
 }
 
 // Ledger admits and records charges, durably, and keeps answers. Implementations are safe for concurrent use.
-// Errors are *pgconn.PgError: 53400 over budget, 55000 fingerprint refused or failures used up, 58030 store unavailable.
+// Errors are *pgconn.PgError: 53400 over budget, 55000 fingerprint refused or failures used up, 58030 store
+// unavailable.
 type Ledger interface {
-	// Spend admits all charges or none, and returns once they are on disk. It claims their questions for Lease. ErrAsked means
-	// that one of them has an answer, or that another proxy has claimed it; ErrReplanned, that a reload has changed the method of accounting.
+	// Spend admits all charges or none, and returns once they are on disk. It claims their questions for Lease. ErrAsked
+	// means that one of them has an answer, or that another proxy has claimed it; ErrReplanned, that a reload has changed
+	// the method of accounting.
 	Spend(ctx context.Context, analyst string, charges []Charge) (Balance, error)
 	Balance(ctx context.Context, analyst string) (Balance, error)
 	// History lists an analyst's charges of all periods, latest first. A limit ≤ 0 means no limit.
@@ -117,21 +119,23 @@ const AllAnalysts = "*"
 
 // AccountSummary is one line of `budget show`.
 type AccountSummary struct {
-	Analyst         string     `json:"analyst"` // AllAnalysts for all together
-	EpsilonTotal    float64    `json:"epsilon_total"`
-	EpsilonSpent    *float64   `json:"epsilon_spent"` // null: unbounded
-	EpsilonLeft     float64    `json:"epsilon_left"`
-	ShareSpent      float64    `json:"share_spent"` // from 0 to 1, as share_left
-	ShareLeft       float64    `json:"share_left"`
-	Delta           float64    `json:"delta"`
-	SelectionLeft   float64    `json:"selection_delta_left"`
-	PeriodBegan     *time.Time `json:"period_began,omitempty"` // nil: nothing was charged yet
-	PeriodEnds      *time.Time `json:"period_ends,omitempty"`  // nil: the budget has no period
-	Records         uint64     `json:"records"`
-	Refused         int        `json:"refused_statements"`         // until `budget clear`
-	FailuresUsed    uint64     `json:"failures_used"`              // of main in this period
-	FailuresAllowed int        `json:"failures_allowed,omitempty"` // at this many nothing is measured until `budget clear`; 0 for all together
-	Listed          bool       `json:"in_policy"`                  // false: the analyst was charged once and has no budget now
+	Analyst       string     `json:"analyst"` // AllAnalysts for all together
+	EpsilonTotal  float64    `json:"epsilon_total"`
+	EpsilonSpent  *float64   `json:"epsilon_spent"` // null: unbounded
+	EpsilonLeft   float64    `json:"epsilon_left"`
+	ShareSpent    float64    `json:"share_spent"` // from 0 to 1, as share_left
+	ShareLeft     float64    `json:"share_left"`
+	Delta         float64    `json:"delta"`
+	SelectionLeft float64    `json:"selection_delta_left"`
+	PeriodBegan   *time.Time `json:"period_began,omitempty"` // nil: nothing was charged yet
+	PeriodEnds    *time.Time `json:"period_ends,omitempty"`  // nil: the budget has no period
+	Records       uint64     `json:"records"`
+	Refused       int        `json:"refused_statements"` // until `budget clear`
+	FailuresUsed  uint64     `json:"failures_used"`      // of main in this period
+	// at this many nothing is measured until `budget clear`; 0 for all together
+	FailuresAllowed int `json:"failures_allowed,omitempty"`
+	// false: the analyst was charged once and has no budget now
+	Listed bool `json:"in_policy"`
 }
 
 // Report counts what Verify has read.

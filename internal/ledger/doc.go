@@ -10,11 +10,11 @@
 // # How a charge travels
 //
 //  1. The engine describes what a statement costs (Charge) and calls Spend.
-//  2. A store collects requests into a batch and gives each a book (accounting.Book) on the analyst's account and on that
-//     of all analysts together.
+//  2. A store collects requests into a batch and gives each a book (accounting.Book) on the analyst's account and on
+//     that of all analysts together.
 //  3. The charge becomes exact integers: ε at order ∞, and one Rényi divergence for each of mechanism.Orders.
-//  4. Both accounts, with the charge added, must fit their budgets. The filter that decides also computes what an analyst
-//     is shown.
+//  4. Both accounts, with the charge added, must fit their budgets. The filter that decides also computes what an
+//     analyst is shown.
 //  5. The store writes the new records and the accounts' new totals in one transaction.
 //  6. Spend returns once that transaction is on disk. Nothing ever takes a charge back.
 //

@@ -14,16 +14,17 @@ import (
 // ErrClosed is the reason why a ledger is unavailable after Close.
 var ErrClosed = errors.New("the ledger is closed")
 
-// ErrAsked means that nothing was charged, because the question has been answered or another proxy is answering it. It is not
-// for clients: the caller looks for the answer, and asks again.
+// ErrAsked means that nothing was charged, because the question has been answered or another proxy is answering it. It
+// is not for clients: the caller looks for the answer, and asks again.
 var ErrAsked = errors.New("the question is being answered")
 
-// ErrReplanned means that nothing was charged, because the statement was planned for another method of accounting: the caller plans it anew.
+// ErrReplanned means that nothing was charged, because the statement was planned for another method of accounting: the
+// caller plans it anew.
 var ErrReplanned error = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
 	pgerr.Hint("The policy's accounting has changed since the statement was planned. Send it again."))
 
-// Lease is how long others wait for whoever has charged a question and not answered it. After it they are charged for it, and
-// measure it, themselves.
+// Lease is how long others wait for whoever has charged a question and not answered it. After it they are charged for
+// it, and measure it, themselves.
 const Lease = 30 * time.Second
 
 // InvalidCharge is the error of a charge that no correct plan causes. ClientError hides its reason from clients.

@@ -72,7 +72,10 @@ func Read(ctx context.Context, q Querier) (*Graph, error) {
 	var names, families []string
 	var lengths []int32
 	var indexed []bool
-	scan := []any{&r.OID, &r.Name.Schema, &r.Name.Relation, &kind, &r.Partition, &names, &families, &lengths, &indexed, &r.key}
+	scan := []any{
+		&r.OID, &r.Name.Schema, &r.Name.Relation, &kind, &r.Partition, &names, &families, &lengths, &indexed,
+		&r.key,
+	}
 	_, err = pgx.ForEachRow(rows, scan, func() error {
 		found := r
 		found.Kind = kind[0]
@@ -132,8 +135,8 @@ func (g *Graph) Root(r *Relation) *Relation {
 	return r
 }
 
-// Keys returns the foreign keys that say something of a table's rows: its own, those of its partitions and children, whose rows
-// it holds, and those of its parents, which hold its rows. Of keys that say the same, one is returned.
+// Keys returns the foreign keys that say something of a table's rows: its own, those of its partitions and children,
+// whose rows it holds, and those of its parents, which hold its rows. Of keys that say the same, one is returned.
 func (g *Graph) Keys(r *Relation) []Key {
 	var found []Key
 	for _, s := range g.family(r) {
@@ -172,7 +175,8 @@ func (g *Graph) Reads(r *Relation) []*Relation {
 	return found
 }
 
-// family lists a relation, then the partitions and children whose rows it holds, then all parents of these, which hold their rows.
+// family lists a relation, then the partitions and children whose rows it holds, then all parents of these, which hold
+// their rows.
 func (g *Graph) family(r *Relation) []*Relation {
 	found, seen := []*Relation{r}, map[*Relation]bool{r: true}
 	add := func(all []*Relation) {

@@ -11,9 +11,10 @@ type Lead struct {
 	More   int // partitions and children with the same
 }
 
-// Leads finds the ways from a relation's rows to people: by foreign keys of itself, of partitions and children whose rows it
-// holds and of parents that hold its rows, by what a foreign table reads, and by chains of these. people says which relations
-// are people's; a chain does not pass through what stop names. Of ways by the same columns to the same table, one is returned.
+// Leads finds the ways from a relation's rows to people: by foreign keys of itself, of partitions and children whose
+// rows it holds and of parents that hold its rows, by what a foreign table reads, and by chains of these. people says
+// which relations are people's; a chain does not pass through what stop names. Of ways by the same columns to the same
+// table, one is returned.
 func (g *Graph) Leads(from *Relation, people, stop func(*Relation) bool) []Lead {
 	s := &search{g: g, people: people, stop: stop}
 	var found []Lead

@@ -26,12 +26,14 @@ type Known struct {
 // Sign is a reason to think that a public table leads to people, though no constraint of its own leads to them.
 type Sign struct {
 	Columns []string // which say so; none: the whole table does
-	Key     bool     // they have name and type of the key of people's rows, or lead to rows that do; else it is the name or type alone
-	Content bool     // what is in the columns says so, and not what they refer to
+	// they have name and type of the key of people's rows, or lead to rows that do; else it is the name or type alone
+	Key     bool
+	Content bool // what is in the columns says so, and not what they refer to
 	Text    string
 }
 
-// Signs knows which relations hold people's rows by the names and types of keys: databases without foreign keys say no more.
+// Signs knows which relations hold people's rows by the names and types of keys: databases without foreign keys say no
+// more.
 type Signs struct {
 	g      *Graph
 	known  Known
@@ -57,13 +59,17 @@ var vague = []string{"", "id", "key", "no", "nr", "num", "number", "code", "uuid
 
 // shared are names that columns of all tables have.
 var shared = append([]string{
-	"name", "title", "label", "date", "day", "month", "year", "time", "type", "kind", "status", "value", "position", "rank", "seq", "order",
+	"name", "title", "label", "date", "day", "month", "year", "time", "type", "kind", "status", "value", "position",
+	"rank", "seq", "order",
 	"language", "country", "currency", "slug", "version", "rowid", "oid",
 }, vague...)
 
 // Signs finds the relations that hold people's rows by their keys' names, through each other.
 func (g *Graph) Signs(known Known) *Signs {
-	s := &Signs{g: g, known: known, owned: map[*Relation]bool{}, named: map[*Relation]bool{}, foreign: map[*Relation]map[string]bool{}}
+	s := &Signs{
+		g: g, known: known, owned: map[*Relation]bool{}, named: map[*Relation]bool{},
+		foreign: map[*Relation]map[string]bool{},
+	}
 	for _, r := range g.all {
 		if r.Kind != 'v' && r.Kind != 'm' {
 			s.tables, s.owned[r] = append(s.tables, r), known.People(r)
@@ -82,7 +88,8 @@ func (g *Graph) Signs(known Known) *Signs {
 	return s
 }
 
-// collect lists the names that refer to keys. A name that is made of a table's own is that table's, whoever else has a column of it.
+// collect lists the names that refer to keys. A name that is made of a table's own is that table's, whoever else has a
+// column of it.
 func (s *Signs) collect() {
 	s.keys, s.others = map[string][]referenced{}, map[string][]referenced{}
 	for _, u := range s.known.Units {
@@ -180,7 +187,8 @@ func (s *Signs) Of(r *Relation) []Sign {
 		found = append(found, Sign{Text: fmt.Sprintf("its name says that it records something (%s)", w)})
 	}
 	for _, c := range r.columns {
-		if sign, ok := s.ofColumn(r, c); ok && !slices.ContainsFunc(found, func(f Sign) bool { return slices.Contains(f.Columns, c.name) }) {
+		if sign, ok := s.ofColumn(r, c); ok && !slices.ContainsFunc(
+			found, func(f Sign) bool { return slices.Contains(f.Columns, c.name) }) {
 			found = append(found, sign)
 		}
 	}
@@ -195,7 +203,8 @@ func (s *Signs) keyColumns(r *Relation) (found []Sign) {
 		}
 		for _, k := range s.keys[squeezed(c.name)] {
 			if k.to != r && k.family == c.family && !k.bare {
-				found = append(found, Sign{Columns: []string{c.name}, Key: true, Text: c.name + " has the name and type of " + k.of})
+				found = append(found, Sign{Columns: []string{c.name}, Key: true, Text: c.name + " has the name and type of " +
+					k.of})
 				break
 			}
 		}
@@ -203,7 +212,8 @@ func (s *Signs) keyColumns(r *Relation) (found []Sign) {
 	return found
 }
 
-// keySigns lists these columns, what the relation shows of rows with such a column, and keys to people's rows that no constraint ties to them.
+// keySigns lists these columns, what the relation shows of rows with such a column, and keys to people's rows that no
+// constraint ties to them.
 func (s *Signs) keySigns(r *Relation) []Sign {
 	found := s.keyColumns(r)
 	for _, at := range (&search{g: s.g}).sources(r) {
@@ -212,8 +222,10 @@ func (s *Signs) keySigns(r *Relation) []Sign {
 		}
 		for _, k := range s.g.keys[at] {
 			to := s.g.Root(k.To)
-			if to != r && s.owned[to] && !s.known.People(to) && !slices.ContainsFunc(found, func(f Sign) bool { return slices.Equal(f.Columns, k.Columns) }) {
-				found = append(found, Sign{Columns: k.Columns, Key: true, Text: strings.Join(k.Columns, ", ") + " leads to " + s.title(to)})
+			if to != r && s.owned[to] && !s.known.People(to) &&
+				!slices.ContainsFunc(found, func(f Sign) bool { return slices.Equal(f.Columns, k.Columns) }) {
+				found = append(found, Sign{Columns: k.Columns, Key: true, Text: strings.Join(k.Columns, ", ") + " leads to " +
+					s.title(to)})
 			}
 		}
 	}
@@ -241,7 +253,8 @@ func (s *Signs) ofColumn(r *Relation, c column) (Sign, bool) {
 		sign.Text = fmt.Sprintf("%s looks like %s", c.name, s.endsInKey(all, c.family))
 	case about(all) != "" && c.family != "boolean":
 		sign.Text = fmt.Sprintf("%s says %s", c.name, about(all))
-	case len(all) > 1 && all[len(all)-1] == "by" && !slices.Contains([]string{"sort", "order", "group"}, all[len(all)-2]) && c.family != "boolean":
+	case len(all) > 1 && all[len(all)-1] == "by" && !slices.Contains([]string{"sort", "order", "group"},
+		all[len(all)-2]) && c.family != "boolean":
 		sign.Text = c.name + " says who did it"
 	case own:
 		return sign, false
@@ -257,15 +270,16 @@ func (s *Signs) ofColumn(r *Relation, c column) (Sign, bool) {
 	return sign, true
 }
 
-// explained reports whether the end of a column's name is that of a key of nobody's rows, and its type too: gender_concept_id. A table's own
-// key says nothing of itself, unless its name is the table's.
+// explained reports whether the end of a column's name is that of a key of nobody's rows, and its type too:
+// gender_concept_id. A table's own key says nothing of itself, unless its name is the table's.
 func (s *Signs) explained(r *Relation, all []string, family string) bool {
 	return endOf(all, s.others, func(k referenced, end string) bool {
 		return k.family == family && !k.bare && (k.to != r || k.made(end)) && Rank(k.to.Name.Relation) == NoPerson
 	}) != nil
 }
 
-// endsInKey says which key of people's rows the end of a column's name is, or that it is the name of these rows alone; empty: none.
+// endsInKey says which key of people's rows the end of a column's name is, or that it is the name of these rows alone;
+// empty: none.
 func (s *Signs) endsInKey(all []string, family string) string {
 	if k := endOf(all, s.keys, func(k referenced, _ string) bool { return k.family == family && k.family != "boolean" }); k != nil {
 		return k.of

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// People whom an institution serves, and people who work for it: words in names of tables whose rows are persons, or records
-// of one. The first are what is mostly to be protected where a database has both.
+// People whom an institution serves, and people who work for it: words in names of tables whose rows are persons, or
+// records of one. The first are what is mostly to be protected where a database has both.
 var (
 	served = []string{
 		"patient", "person", "people", "user", "customer", "client", "member", "student", "subject", "household", "citizen",
@@ -20,19 +20,24 @@ var (
 	}
 )
 
-// personalFacts are names of columns that hold facts about one person, also where their table has another name: an address that customers share a
-// table for with shops.
+// personalFacts are names of columns that hold facts about one person, also where their table has another name: an
+// address that customers share a table for with shops.
 var personalFacts = map[string]bool{
-	"email": true, "mail": true, "phone": true, "mobile": true, "telephone": true, "fax": true, "street": true, "address": true, "birthday": true,
-	"birthdate": true, "birth": true, "dob": true, "ssn": true, "passport": true, "iban": true, "password": true, "passwd": true, "surname": true,
-	"firstname": true, "lastname": true, "fullname": true, "salary": true, "gender": true, "emailaddress": true, "cardnumber": true, "creditcard": true,
+	"email": true, "mail": true, "phone": true, "mobile": true, "telephone": true, "fax": true, "street": true,
+	"address": true, "birthday": true,
+	"birthdate": true, "birth": true, "dob": true, "ssn": true, "passport": true, "iban": true, "password": true,
+	"passwd": true, "surname": true,
+	"firstname": true, "lastname": true, "fullname": true, "salary": true, "gender": true, "emailaddress": true,
+	"cardnumber": true, "creditcard": true,
 }
 
 var (
 	// records are words in names of tables whose rows say what happened, what people did or what they wrote.
 	records = []string{
-		"audit", "log", "history", "event", "note", "session", "message", "comment", "ticket", "complaint", "feedback", "review", "survey",
-		"answer", "chat", "diary", "incident", "conversation", "login", "visit", "appointment", "booking", "reservation", "enrolment",
+		"audit", "log", "history", "event", "note", "session", "message", "comment", "ticket", "complaint", "feedback",
+		"review", "survey",
+		"answer", "chat", "diary", "incident", "conversation", "login", "visit", "appointment", "booking", "reservation",
+		"enrolment",
 		"enrollment", "attendance", "subscription", "notification", "letter", "prescription", "claim",
 		"cart", "shoppingcart", "basket", "wishlist", "archive",
 	}
@@ -42,15 +47,25 @@ var (
 	named = []string{"name", "title", "label", "code"}
 	// naming are the last words of texts that a dictionary has: what things are called, or which of few values they have.
 	naming = append([]string{
-		"abbreviation", "abbr", "acronym", "symbol", "slug", "key", "id", "url", "uri", "link", "homepage", "path", "file", "extension",
-		"format", "version", "locale", "timezone", "icon", "color", "colour", "country", "continent", "region", "district", "county",
-		"province", "city", "language", "culture", "currency", "unit", "brand", "maker", "manufacturer", "model", "size", "genre",
-		"department", "ward", "specialty", "group", "synonym", "rating", "edition", "publisher", "composer", "variety", "species",
+		"abbreviation", "abbr", "acronym", "symbol", "slug", "key", "id", "url", "uri", "link", "homepage", "path", "file",
+		"extension",
+		"format", "version", "locale", "timezone", "icon", "color", "colour", "country", "continent", "region", "district",
+		"county",
+		"province", "city", "language", "culture", "currency", "unit", "brand", "maker", "manufacturer", "model", "size",
+		"genre",
+		"department", "ward", "specialty", "group", "synonym", "rating", "edition", "publisher", "composer", "variety",
+		"species",
 	}, append(slices.Clone(kinds), named...)...)
 	// describing are the last words of texts that say more of a thing that has a name.
-	describing = []string{"description", "desc", "summary", "definition", "instruction", "picture", "image", "photo", "fulltext", "keyword"}
+	describing = []string{
+		"description", "desc", "summary", "definition", "instruction", "picture", "image", "photo",
+		"fulltext", "keyword",
+	}
 	// writing are words of texts that people write, however short.
-	writing = []string{"note", "comment", "remark", "message", "snippet", "memo", "feedback", "complaint", "answer", "body", "transcript", "query"}
+	writing = []string{
+		"note", "comment", "remark", "message", "snippet", "memo", "feedback", "complaint", "answer",
+		"body", "transcript", "query",
+	}
 )
 
 // Ranks of tables by name, the likeliest last.
@@ -87,7 +102,8 @@ func Singular(name string) string {
 		return "diagnosis"
 	case strings.HasSuffix(name, "ies"):
 		return strings.TrimSuffix(name, "ies") + "y"
-	case strings.HasSuffix(name, "s") && !strings.HasSuffix(name, "ss") && !strings.HasSuffix(name, "is") && !strings.HasSuffix(name, "us"):
+	case strings.HasSuffix(name, "s") && !strings.HasSuffix(name, "ss") && !strings.HasSuffix(name, "is") &&
+		!strings.HasSuffix(name, "us"):
 		return strings.TrimSuffix(name, "s")
 	}
 	return name
@@ -116,8 +132,9 @@ func personal(all []string) bool {
 		return false // refers to where it stands
 	}
 	return personalFacts[strings.Join(all, "")] || slices.ContainsFunc(all, func(w string) bool {
-		return personalFacts[w] || !strings.HasSuffix(w, "id") && (strings.HasPrefix(w, "email") || strings.HasPrefix(w, "phone") ||
-			strings.HasPrefix(w, "address") || strings.HasPrefix(w, "birth") || strings.HasSuffix(w, "address"))
+		return personalFacts[w] || !strings.HasSuffix(w, "id") &&
+			(strings.HasPrefix(w, "email") || strings.HasPrefix(w, "phone") ||
+				strings.HasPrefix(w, "address") || strings.HasPrefix(w, "birth") || strings.HasSuffix(w, "address"))
 	})
 }
 
@@ -130,11 +147,14 @@ var (
 
 // Says reports whether a word of a column's name is on a list.
 func Says(column string, list ...string) bool {
-	return slices.ContainsFunc(words(column), func(w string) bool { return slices.Contains(list, w) || slices.Contains(list, Singular(w)) })
+	return slices.ContainsFunc(words(column), func(w string) bool {
+		return slices.Contains(list, w) ||
+			slices.Contains(list, Singular(w))
+	})
 }
 
-// Telling reports whether a column's name says that its values tell rows or people apart: keys, and of texts names, addresses and what
-// somebody has written too.
+// Telling reports whether a column's name says that its values tell rows or people apart: keys, and of texts names,
+// addresses and what somebody has written too.
 func Telling(column string, text bool) bool {
 	all := words(column)
 	if len(all) == 0 {
@@ -142,7 +162,10 @@ func Telling(column string, text bool) bool {
 	}
 	last := Singular(all[len(all)-1])
 	key := slices.Contains(vague, last) ||
-		slices.ContainsFunc(vague[1:], func(tail string) bool { return strings.HasSuffix(last, tail) && about([]string{last}) != "" })
+		slices.ContainsFunc(vague[1:], func(tail string) bool {
+			return strings.HasSuffix(last, tail) &&
+				about([]string{last}) != ""
+		})
 	switch {
 	case Says(column, apart...):
 		return true
@@ -151,7 +174,8 @@ func Telling(column string, text bool) bool {
 	case last == "code" || last == "gender": // of few values
 		return false
 	}
-	return key || personal(all) || wrote(all) || ends(all, []string{"name"}) || ends(all, describing) || slices.Contains(written, last)
+	return key || personal(all) || wrote(all) || ends(all, []string{"name"}) || ends(all, describing) ||
+		slices.Contains(written, last)
 }
 
 // tails end a word that begins with whom it is about: userid, customername.
@@ -162,7 +186,8 @@ func about(all []string) string {
 	for _, w := range all {
 		for _, tail := range append([]string{""}, tails...) {
 			person := Singular(strings.TrimSuffix(w, tail))
-			if person != "child" && strings.HasSuffix(w, tail) && (slices.Contains(served, person) || slices.Contains(serving, person)) {
+			if person != "child" && strings.HasSuffix(w, tail) && (slices.Contains(served, person) ||
+				slices.Contains(serving, person)) {
 				return person
 			}
 		}
@@ -170,8 +195,8 @@ func about(all []string) string {
 	return ""
 }
 
-// recording returns the word of a table's name that says that it records something; empty: none. Names in one piece, such as labevents,
-// are told by how they end, or by a long word in them.
+// recording returns the word of a table's name that says that it records something; empty: none. Names in one piece,
+// such as labevents, are told by how they end, or by a long word in them.
 func recording(all []string) string {
 	if ends(all, kinds) {
 		return ""
@@ -179,7 +204,8 @@ func recording(all []string) string {
 	for _, w := range all {
 		w = Singular(w)
 		for _, r := range records {
-			if w == r || len(r) >= len("event") && strings.HasSuffix(w, r) || len(r) >= len("history") && strings.Contains(w, r) {
+			if w == r || len(r) >= len("event") && strings.HasSuffix(w, r) || len(r) >= len("history") &&
+				strings.Contains(w, r) {
 				return r
 			}
 		}
@@ -193,5 +219,8 @@ func ends(all, list []string) bool {
 		return false
 	}
 	last := Singular(all[len(all)-1])
-	return slices.ContainsFunc(list, func(w string) bool { return last == w || len(w) >= len("name") && strings.HasSuffix(last, w) })
+	return slices.ContainsFunc(list, func(w string) bool {
+		return last == w || len(w) >= len("name") &&
+			strings.HasSuffix(last, w)
+	})
 }

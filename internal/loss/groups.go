@@ -2,8 +2,9 @@ package loss
 
 import "math"
 
-// Unit is how far one unit can move the exact values of one release, in whole grid steps: by Delta in one group and by Total in all, in at most
-// Groups groups, in rows that move a group by Row each. They are float64 because products of them are beyond int64.
+// Unit is how far one unit can move the exact values of one release, in whole grid steps: by Delta in one group and by
+// Total in all, in at most Groups groups, in rows that move a group by Row each. They are float64 because products of
+// them are beyond int64.
 type Unit struct {
 	Delta, Total, Row, Groups float64
 	Shared                    bool // the rest of its rows may be in other releases, of which the dearest is charged
@@ -13,11 +14,14 @@ type Unit struct {
 type Scalar struct {
 	Noise
 	Unit
-	Span  float64    // length of the range; +Inf: not known before
-	In    []Interval // the noisy value is conditioned on these, sorted, with gaps between; nil: what is released is a function of it
-	Open  bool       // In is a finite set that is not known before, of one interval
-	Cells []int64    // noise is on the number of the cell of the value, conditioned on the numbers there are, or clamped to these (Laplace); the last value of each
-	Rough bool       // leave out what is dear to find: the bound is larger
+	Span float64 // length of the range; +Inf: not known before
+	// the noisy value is conditioned on these, sorted, with gaps between; nil: what is released is a function of it
+	In   []Interval
+	Open bool // In is a finite set that is not known before, of one interval
+	// noise is on the number of the cell of the value, conditioned on the numbers there are, or clamped to these
+	// (Laplace); the last value of each
+	Cells []int64
+	Rough bool // leave out what is dear to find: the bound is larger
 }
 
 func (m Scalar) step() float64 { return math.Min(math.Min(m.Delta, m.Total), m.Span) }
@@ -49,8 +53,9 @@ func (m Scalar) Bound(order float64) float64 {
 	return m.convex(func(d float64) float64 { return m.Plain(order, d) })
 }
 
-// convex is the largest Σ h(d) over the groups of a unit, for convex h with h(0) = 0: as many groups as possible at the full step, and one with the
-// rest. Where rows are shared, what counts is the cost per step, which is largest at the full one.
+// convex is the largest Σ h(d) over the groups of a unit, for convex h with h(0) = 0: as many groups as possible at the
+// full step, and one with the rest. Where rows are shared, what counts is the cost per step, which is largest at the
+// full one.
 func (m Scalar) convex(h func(d float64) float64) float64 {
 	c := m.step()
 	if m.Shared {
@@ -95,7 +100,8 @@ func (m Scalar) stairs(order float64) float64 {
 	}
 }
 
-// cell is what a value costs in one group that is moved to another cell: to any by a staircase of one stair, to the next one by Laplace noise.
+// cell is what a value costs in one group that is moved to another cell: to any by a staircase of one stair, to the
+// next one by Laplace noise.
 func (m Scalar) cell(order float64) float64 {
 	for i, last := range m.Cells[1:] {
 		inner := i+2 < len(m.Cells)
@@ -115,8 +121,8 @@ func (m Scalar) cell(order float64) float64 {
 // maxSpread is the largest number of rows whose every spread over groups is tried.
 const maxSpread = 64
 
-// spread is the largest Σ h(d) over the groups of a unit for any h that does not fall: an unbounded knapsack over its rows, by dynamic programming.
-// +Inf where it has too many, or shares them.
+// spread is the largest Σ h(d) over the groups of a unit for any h that does not fall: an unbounded knapsack over its
+// rows, by dynamic programming. +Inf where it has too many, or shares them.
 func (m Scalar) spread(h func(d float64) float64) float64 {
 	if m.rows() > maxSpread || m.Shared {
 		return math.Inf(1)

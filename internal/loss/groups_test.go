@@ -6,11 +6,15 @@ import (
 	"testing"
 )
 
-// The worst allocations against all of them: convex and concave costs, and such of any shape, capped by Δ, the range, K and the rows.
+// The worst allocations against all of them: convex and concave costs, and such of any shape, capped by Δ, the range, K
+// and the rows.
 func TestWorstAllocation(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for range 600 {
-		m := Scalar{Span: float64(1 + r.IntN(6)), Unit: Unit{Delta: float64(1 + r.IntN(5)), Total: float64(1 + r.IntN(7)), Groups: float64(1 + r.IntN(4)), Row: 1}}
+		m := Scalar{Span: float64(1 + r.IntN(6)), Unit: Unit{
+			Delta: float64(1 + r.IntN(5)), Total: float64(1 + r.IntN(7)),
+			Groups: float64(1 + r.IntN(4)), Row: 1,
+		}}
 		power := 1 + 2*r.Float64()
 		convex := func(d float64) float64 { return math.Pow(d, power) }
 		concave := func(d float64) float64 { return math.Pow(d, 1/power) }
@@ -62,8 +66,11 @@ func TestRefused(t *testing.T) {
 		"a first stair that is long": change(func(m *Scalar) { m.Law, m.Inner = Staircase, 2 }),
 		"cells shorter than a step":  change(func(m *Scalar) { m.Cells = []int64{0, 1, 4, 10} }),
 		"cells out of order":         change(func(m *Scalar) { m.Law, m.Period, m.Cells = Staircase, 63, []int64{4, 3, 10} }),
-		"more cells than a stair":    change(func(m *Scalar) { m.Law, m.Period, m.Cells = Staircase, 2, []int64{1, 4, 7, 10} }),
-		"no rows":                    change(func(m *Scalar) { m.Row = 0 }),
+		"more cells than a stair": change(func(m *Scalar) {
+			m.Law, m.Period, m.Cells = Staircase, 2,
+				[]int64{1, 4, 7, 10}
+		}),
+		"no rows": change(func(m *Scalar) { m.Row = 0 }),
 	} {
 		for _, order := range []float64{2, math.Inf(1)} {
 			if got := c.Bound(order); !math.IsInf(got, 1) {
@@ -76,7 +83,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestKeptEpsilon holds the ε of a table against all pairs of neighbouring numbers of units, and refuses tables that no ε allows.
+// TestKeptEpsilon holds the ε of a table against all pairs of neighbouring numbers of units, and refuses tables that no
+// ε allows.
 func TestKeptEpsilon(t *testing.T) {
 	const one = 1 << 20
 	kept := []uint64{0, 1000, 3000, 9000, 400000, 900000, one - 1200}
@@ -101,8 +109,9 @@ func TestKeptEpsilon(t *testing.T) {
 		kept  []uint64
 		delta float64
 	}{
-		"a group of no units": {[]uint64{1, 1000}, delta}, "one unit beyond δ": {[]uint64{0, 1001}, delta}, "certain too soon": {[]uint64{0, 1000, one - 1001, one}, delta},
-		"falling": {[]uint64{0, 1000, 900}, delta}, "no δ": {kept, 0}, "no table": {nil, delta},
+		"a group of no units": {[]uint64{1, 1000}, delta}, "one unit beyond δ": {[]uint64{0, 1001}, delta},
+		"certain too soon": {[]uint64{0, 1000, one - 1001, one}, delta},
+		"falling":          {[]uint64{0, 1000, 900}, delta}, "no δ": {kept, 0}, "no table": {nil, delta},
 	} {
 		if got := KeptEpsilon(c.kept, one, c.delta); !math.IsInf(got, 1) {
 			t.Errorf("%s: ε is %g", name, got)

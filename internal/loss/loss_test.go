@@ -101,8 +101,8 @@ func (u Unit) spreads(span float64, visit func(moved []int)) {
 	next(0, int(u.rows()), int(u.Total))
 }
 
-// TestBoundsCoverEnumeration enumerates what every spread of a unit's rows costs, for every kind of noise, truncated or not: no bound is below, and those of
-// noise of its own in one group are no more than it.
+// TestBoundsCoverEnumeration enumerates what every spread of a unit's rows costs, for every kind of noise, truncated or
+// not: no bound is below, and those of noise of its own in one group are no more than it.
 func TestBoundsCoverEnumeration(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	orders := []float64{1.05, 1.4, 2, 5, 20, 300, math.Inf(1)}
@@ -158,7 +158,8 @@ func TestBoundsCoverEnumeration(t *testing.T) {
 	}
 }
 
-// TestMassesAreSums adds up the weights of runs of all lengths, near and far, on scales from a tenth of a step to a million, with a running compensation.
+// TestMassesAreSums adds up the weights of runs of all lengths, near and far, on scales from a tenth of a step to a
+// million, with a running compensation.
 func TestMassesAreSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for range 1500 {
@@ -192,7 +193,8 @@ func TestMassesAreSums(t *testing.T) {
 			low = (sum - m0) - y
 			m0, m1, size = sum, m1+w*(lo+i), size+w*math.Abs(lo+i)
 		}
-		if math.Abs(got.m0/m0-1) > lnError+lnUlps*math.Abs(got.ref) || n.Law == Gaussian && math.Abs(got.m1-m1) > meanError*math.Max(size, (hi-lo)*m0) {
+		if math.Abs(got.m0/m0-1) > lnError+lnUlps*math.Abs(got.ref) || n.Law == Gaussian &&
+			math.Abs(got.m1-m1) > meanError*math.Max(size, (hi-lo)*m0) {
 			t.Fatalf("%+v from %g to %g: %.17g, %.17g, by addition %.17g, %.17g", n, lo, hi, got.m0, got.m1, m0, m1)
 		}
 	}

@@ -1,15 +1,17 @@
-// Package loss says what noise costs at most, from how it is sampled and how far one unit can move what it is added to. It believes nobody:
-// not the search that found the scale, and no bound that was claimed for it. The gate refuses whatever costs more than it is charged
-// (docs/certify.md); the calibration of internal/mechanism searches with the same numbers.
+// Package loss says what noise costs at most, from how it is sampled and how far one unit can move what it is added to.
+// It believes nobody: not the search that found the scale, and no bound that was claimed for it. The gate refuses
+// whatever costs more than it is charged (docs/certify.md); the calibration of internal/mechanism searches with the
+// same numbers.
 //
 //	noise.go                       noise of its own, at one distance
 //	groups.go                      over all groups of a unit
-//	weight.go, truncated.go,       conditioned on a set of values: sums of weights, enumeration or in closed form, and their supremum
-//	search.go
+//	weight.go, truncated.go,       conditioned on a set of values: sums of weights, enumeration or in closed form,
+//	search.go                      and their supremum
 //	rank.go                        quantiles, joint noise, partition selection
 //
-// A cost is a Rényi divergence of an order above 1, in nats; order +Inf is the largest log-ratio. Every number is rounded up by a bound on its error:
-// functions of package math are taken to be off by 2⁻⁵¹ of their results. The proofs are in docs/mechanisms.md, section 19.
+// A cost is a Rényi divergence of an order above 1, in nats; order +Inf is the largest log-ratio. Every number is
+// rounded up by a bound on its error: functions of package math are taken to be off by 2⁻⁵¹ of their results. The
+// proofs are in docs/mechanisms.md, section 19.
 package loss
 
 import "math"
@@ -56,8 +58,9 @@ func (n Noise) endsTooSoon() bool {
 	return n.Kappa*math.Floor((farthest+n.Period-n.Inner)/n.Period) < farExponent
 }
 
-// Response is the divergence of randomised response with a largest log-ratio of eps, which no other of that log-ratio exceeds (Bun and Steinke 2016,
-// lemma 14): ln[(e^{αε} + e^{(1−α)ε})/(1+e^ε)]/(α−1). Where the quotient is near 1 it is 1 + a product, so that no digits cancel.
+// Response is the divergence of randomised response with a largest log-ratio of eps, which no other of that log-ratio
+// exceeds (Bun and Steinke 2016, lemma 14): ln[(e^{αε} + e^{(1−α)ε})/(1+e^ε)]/(α−1). Where the quotient is near 1 it is
+// 1 + a product, so that no digits cancel.
 func Response(order, eps float64) float64 {
 	switch {
 	case math.IsInf(order, 1) || math.IsInf(eps, 1):
@@ -74,7 +77,8 @@ func Response(order, eps float64) float64 {
 	return math.Min(eps, math.Max(0, ln/(order-1))*(1+1e-12))
 }
 
-// Plain bounds the divergence of values that are d steps apart, d whole, each with noise that nothing bounds. It grows with d.
+// Plain bounds the divergence of values that are d steps apart, d whole, each with noise that nothing bounds. It grows
+// with d.
 func (n Noise) Plain(order, d float64) float64 {
 	k := n.Kappa
 	switch {
@@ -99,8 +103,9 @@ func (n Noise) Plain(order, d float64) float64 {
 	return math.Min(Response(order, k*d*up), math.Max(0, ln)/(order-1)*up)
 }
 
-// stair bounds the divergence of staircase noise: for one stair it is exact, ln(1 + A·(e^u−1)(1−e^{−κ−u}))/(α−1) with u = (α−1)κ and A(1−e^{−κ}) the
-// total variation, which is the probability of −d/2 ≤ x < d/2: there the stairs are 0 and 1.
+// stair bounds the divergence of staircase noise: for one stair it is exact, ln(1 + A·(e^u−1)(1−e^{−κ−u}))/(α−1) with u
+// = (α−1)κ and A(1−e^{−κ}) the total variation, which is the probability of −d/2 ≤ x < d/2: there the stairs are 0 and
+// 1.
 func (n Noise) stair(order, d float64) float64 {
 	k, stairs := n.Kappa, math.Ceil(d/n.Period)
 	known := Response(order, stairs*k*up)

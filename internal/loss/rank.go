@@ -2,19 +2,21 @@ package loss
 
 import "math"
 
-// Ranks is a draw by ranks, anew in each group: PerRow is how far apart the log-ratios of two outputs can be for one row of a unit. Such a draw is of bounded
-// range (Dong, Durfee and Rogers 2020).
+// Ranks is a draw by ranks, anew in each group: PerRow is how far apart the log-ratios of two outputs can be for one
+// row of a unit. Such a draw is of bounded range (Dong, Durfee and Rogers 2020).
 type Ranks struct {
 	Unit
 	PerRow float64
 }
 
-// Quantile is what a row costs where a point has the weight exp(−κ·distance) of its ranks to those of a fraction, and outside times that on one side.
+// Quantile is what a row costs where a point has the weight exp(−κ·distance) of its ranks to those of a fraction, and
+// outside times that on one side.
 func Quantile(kappa, fraction, outside float64) float64 {
 	return (1 + outside) * kappa * math.Max(fraction, 1-fraction) * up
 }
 
-// Cuts is what a row costs where all quantiles are drawn at once with the weight base^score, but for a factor of e^±slack.
+// Cuts is what a row costs where all quantiles are drawn at once with the weight base^score, but for a factor of
+// e^±slack.
 func Cuts(base, slack float64) float64 { return -2*math.Log(base/up)*up + 4*slack }
 
 // Bound is what one unit can cost in all groups together: star-shaped in its rows.
@@ -32,8 +34,8 @@ func (m Ranks) Bound(order float64) float64 {
 	return parts * h * up
 }
 
-// Vector is joint noise of several releases: x has the weight exp(−Kappa·N(x)), N the least k with every |x_a| ≤ ⌊k·Moves_a/Shells⌋, for units of at most
-// Rows rows in the whole answer.
+// Vector is joint noise of several releases: x has the weight exp(−Kappa·N(x)), N the least k with every |x_a| ≤
+// ⌊k·Moves_a/Shells⌋, for units of at most Rows rows in the whole answer.
 type Vector struct{ Kappa, Shells, Rows float64 }
 
 // Bound is what one unit can cost in all groups and coordinates together.
@@ -42,8 +44,9 @@ func (v Vector) Bound(order float64) float64 { return Response(order, v.Kappa*v.
 // Covers says whether a release whose coordinate has such a move may be among them.
 func (v Vector) Covers(u Unit, move float64) bool { return u.Row <= move && u.rows() <= v.Rows }
 
-// KeptEpsilon is the ε of groups that are kept with the probability kept[n]/one where they have n units, and with 1 beyond, but for delta in each; +Inf where no
-// ε is enough. Both inequalities are those of neighbouring n, in whole numbers.
+// KeptEpsilon is the ε of groups that are kept with the probability kept[n]/one where they have n units, and with 1
+// beyond, but for delta in each; +Inf where no ε is enough. Both inequalities are those of neighbouring n, in whole
+// numbers.
 func KeptEpsilon(kept []uint64, one uint64, delta float64) float64 {
 	step := uint64(math.Max(0, math.Min(delta, 1)) * float64(one))
 	if len(kept) == 0 || kept[0] != 0 {
@@ -71,7 +74,8 @@ func KeptEpsilon(kept []uint64, one uint64, delta float64) float64 {
 // Selection is what it costs to decide about all groups of a unit that each cost eps.
 func (u Unit) Selection(order, eps float64) float64 { return u.most() * Response(order, eps) * up }
 
-// Threshold is what it costs to decide by Gaussian noise on the numbers of units of all groups, and the δ of a threshold.
+// Threshold is what it costs to decide by Gaussian noise on the numbers of units of all groups, and the δ of a
+// threshold.
 func (u Unit) Threshold(order float64, n Noise, least float64) (cost, delta float64) {
 	return u.most() * n.Plain(order, 1) * up, u.most() * n.Tail(least-1) * up
 }

@@ -2,7 +2,8 @@ package loss
 
 import "math"
 
-// Cell is a run of positions [P, Q] of a true value with what a function is at its ends, and an upper bound on all of it.
+// Cell is a run of positions [P, Q] of a true value with what a function is at its ends, and an upper bound on all of
+// it.
 type Cell struct{ P, Q, AtP, AtQ, bound float64 }
 
 // Search bounds the maximum of a function over the whole positions of an interval from above.
@@ -14,8 +15,8 @@ type Search struct {
 	Enough    float64                 // a bound that is known anyway: no need to look further once it is reached
 }
 
-// Upper splits the cell with the largest bound until that bound is close to the largest value seen. What it returns is an
-// upper bound however early it stops.
+// Upper splits the cell with the largest bound until that bound is close to the largest value seen. What it returns is
+// an upper bound however early it stops.
 func (f Search) Upper(p, q float64) float64 {
 	first := f.cell(Cell{P: p, Q: q, AtP: f.At(p), AtQ: f.At(q)})
 	best := math.Max(first.AtP, first.AtQ)

@@ -8,8 +8,8 @@ import (
 // hull holds all true values.
 func (m Scalar) hull() (a, b float64) { return float64(m.In[0].Lo), float64(m.In[len(m.In)-1].Hi) }
 
-// truncated is the cost of noise that is conditioned on a set. Its loss is concave in the distance on an interval, so that the worst spread is the
-// even one; no loss of two steps exceeds those of the steps.
+// truncated is the cost of noise that is conditioned on a set. Its loss is concave in the distance on an interval, so
+// that the worst spread is the even one; no loss of two steps exceeds those of the steps.
 func (m Scalar) truncated(order float64) float64 {
 	if m.Law == Staircase {
 		return math.Inf(1)
@@ -30,7 +30,8 @@ func (m Scalar) truncated(order float64) float64 {
 		return pure
 	}
 	known := math.Inf(1)
-	if !math.IsInf(pure, 1) { // randomised response at the loss of one group, as often as it fits into that of all: star-shaped
+	// randomised response at the loss of one group, as often as it fits into that of all: star-shaped
+	if !math.IsInf(pure, 1) {
 		known = Response(order, one) * math.Max(1, pure/one) * up
 	}
 	if m.Law == Gaussian && !gaps {
@@ -72,9 +73,9 @@ func (m Scalar) ratio(s, t float64) float64 {
 	return zs - zt + 2*lnError + lnUlps*(math.Abs(zs)+math.Abs(zt))
 }
 
-// gaps bounds |ln Z(s+d) − ln Z(s)| for Laplace noise on a set with gaps, piece by piece between the positions at which s or s+d enters or leaves an
-// interval. There both Z are C + A·e^{κs} + B·e^{−κs}, so that the second derivative of ln Z is at most κ², and at least 0 in a gap and −2(κC/Z)² in an
-// interval.
+// gaps bounds |ln Z(s+d) − ln Z(s)| for Laplace noise on a set with gaps, piece by piece between the positions at which
+// s or s+d enters or leaves an interval. There both Z are C + A·e^{κs} + B·e^{−κs}, so that the second derivative of ln
+// Z is at most κ², and at least 0 in a gap and −2(κC/Z)² in an interval.
 func (m Scalar) gaps(d float64) float64 {
 	a, b := m.hull()
 	cuts := []float64{a, b - d}
@@ -113,8 +114,8 @@ func (m Scalar) bend(p, q float64) float64 {
 	return 0
 }
 
-// Searches stop early where they are dear. Laplace noise on an interval and Gaussian noise with gaps do not repay long ones; Laplace noise with gaps
-// does, whose largest log-ratio is far from its divergences.
+// Searches stop early where they are dear. Laplace noise on an interval and Gaussian noise with gaps do not repay long
+// ones; Laplace noise with gaps does, whose largest log-ratio is far from its divergences.
 const (
 	gapSteps, gapTolerance = 400, 1e-11
 	steps, shortSteps      = 120, 24
@@ -160,7 +161,8 @@ func (m Scalar) supremum(order, d, known float64) float64 {
 	return f.Upper(a, b-d)
 }
 
-// pair bounds D_α(s ‖ t), s < t: with Z at αs + (1−α)t for Gaussian noise, in three geometric sums for every interval for Laplace noise.
+// pair bounds D_α(s ‖ t), s < t: with Z at αs + (1−α)t for Gaussian noise, in three geometric sums for every interval
+// for Laplace noise.
 func (m Scalar) pair(a, s, t float64) float64 {
 	zs, zt := m.seen(m.In, s).ln(), m.seen(m.In, t).ln()
 	var mix, size float64
@@ -188,10 +190,10 @@ func (m Scalar) laplaceMix(a, s, t float64) float64 {
 	return sum.ln()
 }
 
-// over bounds a cell. The divergence of (s, s+d) for s in [p, q] is at most that of (p, q+d), by monotonicity in either distance. For the
-// Gaussian its derivative is 2κ[g(αs+(1−α)t) − α·g(s) + (α−1)·g(t)]/(α−1) with g(x) = m(x) − x, m the mean of the truncated noise around x. On an
-// interval g falls (ln Z is concave), on any set m rises; either bounds the derivative on the cell, and with it the divergence, to
-// the second order in the cell's width.
+// over bounds a cell. The divergence of (s, s+d) for s in [p, q] is at most that of (p, q+d), by monotonicity in either
+// distance. For the Gaussian its derivative is 2κ[g(αs+(1−α)t) − α·g(s) + (α−1)·g(t)]/(α−1) with g(x) = m(x) − x, m the
+// mean of the truncated noise around x. On an interval g falls (ln Z is concave), on any set m rises; either bounds the
+// derivative on the cell, and with it the divergence, to the second order in the cell's width.
 func (m Scalar) over(a, d float64, x Cell) float64 {
 	w := x.Q - x.P
 	first := m.pair(a, x.P, x.Q+d)

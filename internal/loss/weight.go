@@ -5,7 +5,8 @@ import "math"
 // Interval is a closed interval of grid steps.
 type Interval struct{ Lo, Hi int64 }
 
-// mass holds Σ w(d) and Σ w(d)·d over a run of distances, divided by exp(ref). Of Laplace and staircase noise the second is left out.
+// mass holds Σ w(d) and Σ w(d)·d over a run of distances, divided by exp(ref). Of Laplace and staircase noise the
+// second is left out.
 type mass struct{ ref, m0, m1 float64 }
 
 func (a mass) add(b mass) mass {
@@ -66,15 +67,17 @@ const (
 	panel       = 14  // how far the exponent falls over one quadrature
 )
 
-// gaussian is the mass of a run that holds 0 or lies on its right: by enumeration, or by the Euler–Maclaurin formula for midpoints,
-// Σ f = ∫ f − [f′]/24 + 7[f‴]/5760 − 31[f⁽⁵⁾]/967680, between half a step before the first and behind the last point that counts.
+// gaussian is the mass of a run that holds 0 or lies on its right: by enumeration, or by the Euler–Maclaurin formula
+// for midpoints, Σ f = ∫ f − [f′]/24 + 7[f‴]/5760 − 31[f⁽⁵⁾]/967680, between half a step before the first and behind
+// the last point that counts.
 func (n Noise) gaussian(lo, hi float64) mass {
 	k, top := n.Kappa, math.Max(lo, 0)
 	reach := top + negligible/k/(top+math.Sqrt(top*top+negligible/k)) + 1
 	from, to := lo+math.Ceil(math.Max(0, -reach-lo)), lo+math.Min(math.Round(hi-lo), math.Floor(reach-lo))
 	sum := mass{ref: -k * top * top}
 	weight := func(x float64) float64 { return math.Exp(-k * (x - top) * (x + top)) }
-	if smooth := k*math.Max(-from, to+1)+wiggle*math.Sqrt(k) < smoothSlope; to-from < fewTerms || to-from < directTerms && !smooth {
+	if smooth := k*math.Max(-from, to+1)+wiggle*math.Sqrt(k) < smoothSlope; to-from < fewTerms || to-from < directTerms &&
+		!smooth {
 		for i, last := 0.0, math.Round(to-from); i <= last; i += 16 { // every 16 points a new exponential
 			x := from + i
 			w, ratio, decay := weight(x), math.Exp(-k*(2*x+1)), math.Exp(-2*k)
@@ -113,8 +116,8 @@ func (n Noise) derivatives(x, f float64) (d [7]float64) {
 	return d
 }
 
-// integral is ∫ f over [p, q], 0 < p, for f = exp(−κx²) but for a factor, where a difference of tails would cancel: at most four panels reach as far
-// as f counts.
+// integral is ∫ f over [p, q], 0 < p, for f = exp(−κx²) but for a factor, where a difference of tails would cancel: at
+// most four panels reach as far as f counts.
 func integral(k float64, f func(x float64) float64, p, q float64) (sum float64) {
 	for range 8 {
 		next := math.Min(q, p+panel/k/(p+math.Sqrt(p*p+panel/k)))

@@ -2,8 +2,8 @@ package mechanism
 
 import "math"
 
-// Calibration errs on the private side: κ is the largest found with loss ≤ ε·(1 − epsMargin) − epsFloor, where the floor
-// covers the absolute rounding of the logarithms that a loss is made of.
+// Calibration errs on the private side: κ is the largest found with loss ≤ ε·(1 − epsMargin) − epsFloor, where the
+// floor covers the absolute rounding of the logarithms that a loss is made of.
 const (
 	epsMargin = 1e-9
 	epsFloor  = 1e-13

@@ -25,7 +25,8 @@ func TestSums(t *testing.T) {
 		}
 		moments := map[Noise]float64{Laplace: 1e-6, Gaussian: 1e-8}[noise]
 		if math.Abs(got.m0/m0-1) > 2e-12 || math.Abs(got.m1-m1) > moments*size || math.Abs(got.m2/m2-1) > moments && m2 > 0 {
-			t.Fatalf("%s scale %g from %g, %g points: %g %g %g, want %g %g %g", noise, scale, lo, count, got.m0, got.m1, got.m2, m0, m1, m2)
+			t.Fatalf("%s scale %g from %g, %g points: %g %g %g, want %g %g %g", noise, scale, lo, count, got.m0, got.m1, got.m2,
+				m0, m1, m2)
 		}
 	}
 }
@@ -45,7 +46,8 @@ func TestPureLossIsExact(t *testing.T) {
 			all = append(all, c)
 		}
 		want := table.LogRatio(all).Value
-		if got := oneGroup(v, float64(delta), Guarantee{}).pureLoss(n, Truncate); math.Abs(got-want) > 1e-10*math.Max(1, want) {
+		if got := oneGroup(v, float64(delta), Guarantee{}).pureLoss(n, Truncate); math.Abs(got-want) > 1e-10*math.Max(
+			1, want) {
 			t.Fatalf("%s %g on %v, sensitivity %d: loss %.15g, by enumeration %.15g", noise, n.scale(), v, delta, got, want)
 		}
 	}
@@ -96,7 +98,10 @@ func TestDivergencesGrowWithDistance(t *testing.T) {
 	for range 60 {
 		v := randomRange(r, 24)
 		noise := []Noise{Laplace, Gaussian}[r.IntN(2)]
-		table := design{kernel: newKernel(noise, kappaOf(noise, math.Pow(10, -.3+1.6*r.Float64()))), bounding: Truncate, v: v}.tabulate()
+		table := design{
+			kernel: newKernel(noise, kappaOf(noise, math.Pow(10, -.3+1.6*r.Float64()))), bounding: Truncate,
+			v: v,
+		}.tabulate()
 		n := len(table.Log)
 		value := func(s, u int) [3]float64 {
 			pair := Distribution{Log: [][]float64{table.Log[s], table.Log[u]}}
@@ -115,15 +120,18 @@ func TestDivergencesGrowWithDistance(t *testing.T) {
 	}
 }
 
-// The divergence of truncated noise on a range with gaps is charged as it is: never below enumeration, and hardly above it.
+// The divergence of truncated noise on a range with gaps is charged as it is: never below enumeration, and hardly above
+// it.
 func TestRenyiWithGaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	check := func(v Range, noise Noise, scale, a float64, delta int) {
 		n := newKernel(noise, kappaOf(noise, scale))
-		found := design{kernel: n, bounding: Truncate, v: v}.tabulate().Renyi(a, Distances(delta, int(v.hull().span())+1)).Value
+		found := design{kernel: n, bounding: Truncate, v: v}.tabulate().Renyi(
+			a, Distances(delta, int(v.hull().span())+1)).Value
 		charged := oneGroup(v, float64(delta), Guarantee{}).renyi(n, Truncate, a)
 		if found > charged*(1+1e-9)+1e-12 || charged > found*1.01+1e-9 {
-			t.Errorf("%s noise of scale %g on %v, Δ %d, order %g: charged %g, enumerated %g", noise, scale, v, delta, a, charged, found)
+			t.Errorf("%s noise of scale %g on %v, Δ %d, order %g: charged %g, enumerated %g", noise, scale, v, delta, a, charged,
+				found)
 		}
 	}
 	for _, scale := range []float64{.5, 4, 40} {
@@ -133,7 +141,8 @@ func TestRenyiWithGaps(t *testing.T) {
 	}
 	for range 200 {
 		v := randomRange(r, 40)
-		check(v, []Noise{Laplace, Gaussian}[r.IntN(2)], math.Pow(10, -.3+2*r.Float64()), 1+math.Pow(10, -1.3+4*r.Float64()), 1+r.IntN(int(v.hull().span())))
+		check(v, []Noise{Laplace, Gaussian}[r.IntN(2)], math.Pow(10, -.3+2*r.Float64()), 1+math.Pow(10, -1.3+4*r.Float64()),
+			1+r.IntN(int(v.hull().span())))
 	}
 	// Seen from the middle of a wide gap all weights vanish, and their logarithms are large.
 	check(Range{{0, 3}, {1500, 1503}}, Laplace, .05, 1e5, 1)

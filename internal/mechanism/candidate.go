@@ -11,12 +11,13 @@ type Candidate struct {
 	Bounding    Bounding    `json:"bounding"`
 	Guarantee   string      `json:"guarantee"` // "pure" or "rdp": what the scale is calibrated for
 	Calibration Calibration `json:"calibration"`
-	Scale       float64     `json:"scale"`        // λ or σ, in grid steps; the mean length of Cells
-	Loss        float64     `json:"loss"`         // what the guarantee bounds, over all groups: the exact ε or divergence, as sampled
-	RMSEAverage float64     `json:"rmse_average"` // grid steps, over a uniform true value
-	RMSEWorst   float64     `json:"rmse_worst"`   // at the worst true value
-	Chosen      bool        `json:"chosen"`
-	Joint       bool        `json:"joint,omitempty"` // one noise for several numbers: on a box, or a Cube
+	Scale       float64     `json:"scale"` // λ or σ, in grid steps; the mean length of Cells
+	// what the guarantee bounds, over all groups: the exact ε or divergence, as sampled
+	Loss        float64 `json:"loss"`
+	RMSEAverage float64 `json:"rmse_average"` // grid steps, over a uniform true value
+	RMSEWorst   float64 `json:"rmse_worst"`   // at the worst true value
+	Chosen      bool    `json:"chosen"`
+	Joint       bool    `json:"joint,omitempty"` // one noise for several numbers: on a box, or a Cube
 
 	design
 	curve func() Curve
@@ -43,7 +44,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	case noise == Gaussian && t.g.pure() && t.open:
 		return fmt.Errorf("gaussian noise has a pure epsilon on a fixed finite range only: use laplace noise")
 	case noise == Gaussian && b != Truncate && t.g.pure():
-		return fmt.Errorf("gaussian noise with %s has no pure epsilon: use truncate, laplace noise, or accounting with a delta", b)
+		return fmt.Errorf(
+			"gaussian noise with %s has no pure epsilon: use truncate, laplace noise, or accounting with a delta", b)
 	case b == Denoise && t.open:
 		return fmt.Errorf("denoise needs a fixed finite range: use fold or truncate")
 	case b == Denoise && t.v.hull().span() > 1<<52:
@@ -51,7 +53,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	case b == Truncate && t.endless:
 		return fmt.Errorf("there is no bound to truncate at: use fold")
 	case b == Truncate && !t.g.atOrder() && t.g.Epsilon < minEps*t.most():
-		return fmt.Errorf("truncation over %g groups leaves epsilon %g each: the least that can be calibrated is %g", t.most(), t.g.Epsilon/t.most(), minEps)
+		return fmt.Errorf("truncation over %g groups leaves epsilon %g each: the least that can be calibrated is %g",
+			t.most(), t.g.Epsilon/t.most(), minEps)
 	case c == Paper && b != Truncate:
 		return fmt.Errorf("the papers calibrate truncation only, not %s: use calibration tight", b)
 	case b == Cells:
@@ -62,8 +65,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	return nil
 }
 
-// farExponent: noise that is bounded afterwards is drawn only where its weight beyond the sampler's support (everywhere) is at most
-// exp(−farExponent) of all. With more, values near that end would tell neighbours apart.
+// farExponent: noise that is bounded afterwards is drawn only where its weight beyond the sampler's support
+// (everywhere) is at most exp(−farExponent) of all. With more, values near that end would tell neighbours apart.
 const farExponent = 128
 
 // candidate calibrates one mechanism and computes its error.
@@ -89,7 +92,9 @@ func (t task) at(n kernel, b Bounding, c Calibration) (Candidate, error) {
 		out.Guarantee = "rdp"
 	}
 	if b != Truncate && d.kernel.log(2*limit) > -farExponent {
-		return Candidate{}, fmt.Errorf("%s noise of scale %.3g is too wide to %s: its sampler ends at 2^61 grid steps: use a coarser grid or a larger epsilon", noise, d.scale(), b)
+		return Candidate{},
+			fmt.Errorf(
+				"%s noise of scale %.3g is too wide to %s: its sampler ends at 2^61 grid steps: use a coarser grid or a larger epsilon", noise, d.scale(), b)
 	}
 	if noise == Gaussian && b == Truncate && len(t.v) > 1 && !d.gapReachable() {
 		return Candidate{}, fmt.Errorf("gaussian noise cannot cross a gap of that width: use laplace noise or fold")

@@ -5,12 +5,13 @@ import (
 	"math"
 )
 
-// Cells cut a short range: noise is on the number of the true value's cell, and a point of the range is released for each number (docs/mechanisms.md,
-// section 16).
+// Cells cut a short range: noise is on the number of the true value's cell, and a point of the range is released for
+// each number (docs/mechanisms.md, section 16).
 //
-// With a staircase they are randomised response (Warner 1965): the true value's cell is drawn with e^κ times the probability of each other one. Where
-// one unit can move a value from one end of its range to the other, enumeration finds nothing that errs less. The staircase is truncated
-// to the numbers: one stair at every distance, and the same sum of weights wherever the true value is.
+// With a staircase they are randomised response (Warner 1965): the true value's cell is drawn with e^κ times the
+// probability of each other one. Where one unit can move a value from one end of its range to the other, enumeration
+// finds nothing that errs less. The staircase is truncated to the numbers: one stair at every distance, and the same
+// sum of weights wherever the true value is.
 //
 // With Laplace noise (laplacecells.go) one unit moves a value to the next cell at most.
 
@@ -38,8 +39,9 @@ func response(kappa float64) kernel {
 	return n
 }
 
-// newResponseCells has the cells, at least two where there are two values, of the least mean squared error over a uniform true value of h. With m cells, that is a sum over them,
-// over e^κ + m − 1; so the last cell is added to the best cut of what is below it.
+// newResponseCells has the cells, at least two where there are two values, of the least mean squared error over a
+// uniform true value of h. With m cells, that is a sum over them, over e^κ + m − 1; so the last cell is added to the
+// best cut of what is below it.
 func newResponseCells(h Interval, kappa float64) *cellPartition {
 	n := int(h.span()) + 1
 	gain := math.Expm1(kappa)
@@ -140,7 +142,8 @@ func (d design) cellErrorQuantile(s, probability float64) float64 {
 	})
 }
 
-// cellsRow fills in the logarithms of the probabilities of all outputs at the true value s. Cells may have the same point.
+// cellsRow fills in the logarithms of the probabilities of all outputs at the true value s. Cells may have the same
+// point.
 func (d design) cellsRow(row []float64, s int64) {
 	h := d.v.hull()
 	for z := range row {
@@ -170,15 +173,18 @@ func (t task) cellsAdmissible(noise Noise) error {
 	case noise == Gaussian:
 		return fmt.Errorf("cells are released with staircase or laplace noise, or use another bounding")
 	case t.open || len(t.v) > 1 || t.v.hull().span() > longestCells:
-		return fmt.Errorf("cells need a fixed range without gaps, of at most %d grid steps: use clamp, fold or denoise", longestCells)
+		return fmt.Errorf("cells need a fixed range without gaps, of at most %d grid steps: use clamp, fold or denoise",
+			longestCells)
 	case t.layered:
-		return fmt.Errorf("what one cell costs does not fall with the rows that move it, and the unit's other rows are in other releases: use clamp or fold")
+		return fmt.Errorf(
+			"what one cell costs does not fall with the rows that move it, and the unit's other rows are in other releases: use clamp or fold")
 	}
 	return nil
 }
 
-// cellsGain says whether auto compares cells: staircases where one unit moves the value over half the range or more, Laplace cells where it
-// moves it by some steps. A point may be 0 or not, whatever the true value, and no groups are shown by that.
+// cellsGain says whether auto compares cells: staircases where one unit moves the value over half the range or more,
+// Laplace cells where it moves it by some steps. A point may be 0 or not, whatever the true value, and no groups are
+// shown by that.
 func (p *Prepared) cellsGain(n Noise) bool {
 	if p.release.Decides || p.task.cellsAdmissible(n) != nil {
 		return false

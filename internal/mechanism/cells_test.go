@@ -83,7 +83,8 @@ func TestCellDraws(t *testing.T) {
 		{63, 3, 9, Laplace},
 		{63, .6, 1, Laplace},
 	} {
-		p := prepareCells(t, Release{Range: Range{{-2, c.length - 2}}, Sensitivity: c.step, Choice: Choice{Noise: c.noise}}, Guarantee{Epsilon: c.eps})
+		p := prepareCells(t, Release{Range: Range{{-2, c.length - 2}}, Sensitivity: c.step, Choice: Choice{Noise: c.noise}},
+			Guarantee{Epsilon: c.eps})
 		law := p.Tabulate()
 		for _, s := range []int64{-2, c.length/2 - 2, c.length - 2} {
 			counts, want := map[int64]int{}, map[int64]float64{}
@@ -111,7 +112,8 @@ func TestCellDraws(t *testing.T) {
 	}
 }
 
-// TestCellsCost: every group that a unit's rows can reach takes a stair, and nothing of a pair of true values costs more than what is charged.
+// TestCellsCost: every group that a unit's rows can reach takes a stair, and nothing of a pair of true values costs
+// more than what is charged.
 func TestCellsCost(t *testing.T) {
 	const order, eps = 8.5, 1.7
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ type Term struct {
 	Factor float64
 }
 
-// CombinedMargin is what the error of a sum of releases, |Σ factor·(released − true)|, exceeds with a probability of at most wrong, at most Wrong.
-// It does not fall where a factor's size grows (docs/mechanisms.md, section 8).
+// CombinedMargin is what the error of a sum of releases, |Σ factor·(released − true)|, exceeds with a probability of at
+// most wrong, at most Wrong. It does not fall where a factor's size grows (docs/mechanisms.md, section 8).
 func CombinedMargin(list []Term, wrong float64) float64 {
 	list = slices.DeleteFunc(slices.Clone(list), func(t Term) bool { return t.Factor == 0 || t.Of.quantiles == nil })
 	switch {
@@ -49,7 +49,8 @@ func sameCube(list []Term) bool {
 	return c != nil && !slices.ContainsFunc(list, func(t Term) bool { return t.Of.cube != c })
 }
 
-// independent says that all releases have a Laplace or Gaussian noise of their own, bounded afterwards: the squares of their quantiles add up.
+// independent says that all releases have a Laplace or Gaussian noise of their own, bounded afterwards: the squares of
+// their quantiles add up.
 func independent(list []Term) bool {
 	return !slices.ContainsFunc(list, func(t Term) bool {
 		c := t.Of.Chosen()
@@ -66,15 +67,16 @@ const (
 	combinedApart = 16
 )
 
-// combination is a sum of coordinates: how far one row moves them, and by how much the sum with them, over the most that it does.
+// combination is a sum of coordinates: how far one row moves them, and by how much the sum with them, over the most
+// that it does.
 type combination struct {
 	moves  [mostCombined]float64
 	ratios [mostCombined]float64
 	wrong  float64
 }
 
-// combined is the margin of a sum of coordinates. Given the box, each is symmetric and unimodal, and the more it is stretched, the less
-// likely is the sum to be near 0 (Anderson 1955): ratios are rounded up.
+// combined is the margin of a sum of coordinates. Given the box, each is symmetric and unimodal, and the more it is
+// stretched, the less likely is the sum to be near 0 (Anderson 1955): ratios are rounded up.
 func (c *Cube) combined(list []Term, wrong float64) float64 {
 	type part struct{ move, size float64 }
 	parts := make([]part, len(list))
@@ -95,8 +97,8 @@ func (c *Cube) combined(list []Term, wrong float64) float64 {
 	return most*c.combine.find(key, func() float64 { return c.combinedErrorQuantile(key) }) + steps*roundingStep
 }
 
-// combinedErrorQuantile is the least m that the sum exceeds, in what the largest of its terms is moved by by one row: with coordinates that are
-// uniform on the reals of their boxes, which the rounding steps of combined make up for.
+// combinedErrorQuantile is the least m that the sum exceeds, in what the largest of its terms is moved by by one row:
+// with coordinates that are uniform on the reals of their boxes, which the rounding steps of combined make up for.
 func (c *Cube) combinedErrorQuantile(key combination) float64 {
 	all := 0.0
 	for i := combinedApart / 2; i < len(c.law.weight); i += combinedApart {
@@ -129,7 +131,8 @@ func (c *Cube) combinedErrorQuantile(key combination) float64 {
 	return hi
 }
 
-// beyondUniform is P(|Σ u| > m) of independent u that are uniform on ±sides: Σ (±1)·(Σ ±side − m)₊^k over the corners, over k!·Π 2·side.
+// beyondUniform is P(|Σ u| > m) of independent u that are uniform on ±sides: Σ (±1)·(Σ ±side − m)₊^k over the corners,
+// over k!·Π 2·side.
 func beyondUniform(m float64, sides []float64) float64 {
 	volume := 1.0
 	for i, s := range sides {

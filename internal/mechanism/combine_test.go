@@ -11,18 +11,25 @@ import (
 
 // moments are a count, a sum and two sums of squares of the same rows, with values far wider than a row.
 func moments(choices ...Choice) []Release {
-	list := []Release{{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Groups: 1, Total: 1, Row: 1, Choice: choices[0]}}
+	list := []Release{{
+		Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Groups: 1, Total: 1, Row: 1,
+		Choice: choices[0],
+	}}
 	for i, m := range []int64{120, 14400, 7000} {
-		list = append(list, Release{Kind: SumGivenCount, PerRow: Interval{-m, m}, Sensitivity: m, Groups: 1, Total: m, Row: m, Choice: choices[(i+1)%len(choices)]})
+		list = append(list, Release{
+			Kind: SumGivenCount, PerRow: Interval{-m, m}, Sensitivity: m, Groups: 1, Total: m, Row: m,
+			Choice: choices[(i+1)%len(choices)],
+		})
 	}
 	return list
 }
 
-// TestCombinedMarginsHold draws sums of two to four errors, far from every bound. Each of the cases fails by chance with a probability of at
-// most 2·stattest.FalseAlarm.
+// TestCombinedMarginsHold draws sums of two to four errors, far from every bound. Each of the cases fails by chance
+// with a probability of at most 2·stattest.FalseAlarm.
 func TestCombinedMarginsHold(t *testing.T) {
 	const draws, rows = 20000, 1_000_000
-	laplace, gaussian, stairs := Choice{Noise: Laplace}, Choice{Noise: Gaussian, Bounding: Fold}, Choice{Noise: Staircase, Bounding: Fold}
+	laplace, gaussian, stairs := Choice{Noise: Laplace}, Choice{Noise: Gaussian, Bounding: Fold},
+		Choice{Noise: Staircase, Bounding: Fold}
 	src := seededSource(17)
 	for _, c := range []struct {
 		name    string
@@ -60,7 +67,14 @@ func TestCombinedMarginsHold(t *testing.T) {
 				}
 			}
 		}
-		for _, factors := range [][4]float64{{1, 1. / 120, 0, 0}, {7200, -60, .5, 0}, {100, -60, .5, 0}, {7200, 1, .5, 0}, {3000, 40, .01, 1}, {0, 0, 0, 1}} {
+		for _, factors := range [][4]float64{
+			{1, 1. / 120, 0, 0},
+			{7200, -60, .5, 0},
+			{100, -60, .5, 0},
+			{7200, 1, .5, 0},
+			{3000, 40, .01, 1},
+			{0, 0, 0, 1},
+		} {
 			for _, wrong := range []float64{.05, .01} {
 				var terms []Term
 				for j, f := range factors {

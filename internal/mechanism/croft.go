@@ -2,7 +2,8 @@ package mechanism
 
 import "math"
 
-// CroftScale is the uniform λ of Croft et al., theorem 2 and corollary 1, for a closed range: the largest of CroftBounds.
+// CroftScale is the uniform λ of Croft et al., theorem 2 and corollary 1, for a closed range: the largest of
+// CroftBounds.
 func CroftScale(v Range, delta, eps float64) float64 {
 	worst := 0.0
 	for _, b := range CroftBounds(v, delta, eps) {
@@ -18,8 +19,9 @@ type CroftBound struct {
 	Scale float64
 }
 
-// CroftBounds are their 3n+2 lower bounds, n the number of finite gaps, each found by bisection in (0, 2Δ/ε] (lemma 10).
-// What is not in the range is a constraint; the outer two span to infinity. A grid interval [A, B] stands for [A−½, B+½].
+// CroftBounds are their 3n+2 lower bounds, n the number of finite gaps, each found by bisection in (0, 2Δ/ε] (lemma
+// 10). What is not in the range is a constraint; the outer two span to infinity. A grid interval [A, B] stands for
+// [A−½, B+½].
 func CroftBounds(v Range, delta, eps float64) (bounds []CroftBound) {
 	top := 2 * delta / eps
 	try := func(lemma int, at float64, ok func(lambda float64) bool) {

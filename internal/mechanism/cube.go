@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// CubeNoise is the noise of a coordinate of a Cube. No policy can ask for it: PrepareVector takes it where it is better.
+// CubeNoise is the noise of a coordinate of a Cube. No policy can ask for it: PrepareVector takes it where it is
+// better.
 const CubeNoise Noise = "cube"
 
 const (
@@ -23,10 +24,10 @@ const (
 	noiseLimit       = 4 * limit
 )
 
-// Cube is noise for D integers at once, by the K-norm mechanism of the ℓ∞ ball (Hardt and Talwar 2010): P(x) ∝ q^N(x), where N(x)
-// is the least k with |x_a| ≤ ⌊k·M_a/κ⌋ in every coordinate a. A row moves coordinate a by at most M_a, so it moves N by at most κ,
-// and q^κ = exp(−ε/R): a unit with R rows in the whole answer costs ε, however many coordinates and groups they are in
-// (docs/mechanisms.md, section 14). It is immutable and safe for concurrent use.
+// Cube is noise for D integers at once, by the K-norm mechanism of the ℓ∞ ball (Hardt and Talwar 2010): P(x) ∝ q^N(x),
+// where N(x) is the least k with |x_a| ≤ ⌊k·M_a/κ⌋ in every coordinate a. A row moves coordinate a by at most M_a, so
+// it moves N by at most κ, and q^κ = exp(−ε/R): a unit with R rows in the whole answer costs ε, however many
+// coordinates and groups they are in (docs/mechanisms.md, section 14). It is immutable and safe for concurrent use.
 type Cube struct {
 	axes    []axis // by falling row
 	rows    int64  // R
@@ -54,12 +55,14 @@ type geometric struct {
 
 // CubeShape says what one unit can do to the coordinates of a vector.
 type CubeShape struct {
-	Moves  []int64 // M: how far one row moves each coordinate, in grid steps
-	Rows   int64   // R: how many rows a unit has in the whole answer
-	Shells int64   // κ: boxes per row; any number gives the same guarantee; 0: enough of them for the error of the continuum
+	Moves []int64 // M: how far one row moves each coordinate, in grid steps
+	Rows  int64   // R: how many rows a unit has in the whole answer
+	// κ: boxes per row; any number gives the same guarantee; 0: enough of them for the error of the continuum
+	Shells int64
 }
 
-// NewCube calibrates noise. Errors say which public number is out of bounds, or that too few trials of the sampler would succeed.
+// NewCube calibrates noise. Errors say which public number is out of bounds, or that too few trials of the sampler
+// would succeed.
 func NewCube(shape CubeShape, epsilon float64) (*Cube, error) {
 	rows := float64(shape.Rows)
 	shells := float64(shape.Shells)
@@ -76,7 +79,10 @@ func NewCube(shape CubeShape, epsilon float64) (*Cube, error) {
 	case !(shells >= 1 && shells <= cubeShells):
 		return nil, fmt.Errorf("%g boxes per row for epsilon %g: joint noise needs between 1 and 2^40", shells, epsilon)
 	}
-	c := &Cube{rows: shape.Rows, shells: uint64(shells), epsilon: epsilon, pairs: &quantiles[pair]{}, combine: &quantiles[combination]{}}
+	c := &Cube{
+		rows: shape.Rows, shells: uint64(shells), epsilon: epsilon, pairs: &quantiles[pair]{},
+		combine: &quantiles[combination]{},
+	}
 	c.kernel = newKernel(Laplace, target(epsilon)/(rows*shells))
 	if c.kernel.kappa < cubeStep {
 		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too small for joint noise", epsilon, shape.Rows)
@@ -111,14 +117,16 @@ func (c *Cube) Epsilon() float64 { return c.epsilon }
 // Dimension is D, the length of the vector that Draw fills.
 func (c *Cube) Dimension() int { return len(c.axes) }
 
-// Draw fills noise, of length Dimension, with one vector for one group, in grid steps; a coordinate beyond ±2^62 is set there.
+// Draw fills noise, of length Dimension, with one vector for one group, in grid steps; a coordinate beyond ±2^62 is set
+// there.
 //
-// q^N(x) is a mixture: the weight of all shells from k on is q^k/(1−q), so k is drawn with weight q^k·V(k), V(k) the number of points
-// of its box, and then a point of the box uniformly. For k, m = k + skip is the sum of D+1 geometric variables, hence of weight
-// q^m·Π(m+j), j = 1 … D, and it is accepted with probability Π (2h_j+1)/((2M_j/κ)·(m+j)): D coins with whole numbers as odds.
+// q^N(x) is a mixture: the weight of all shells from k on is q^k/(1−q), so k is drawn with weight q^k·V(k), V(k) the
+// number of points of its box, and then a point of the box uniformly. For k, m = k + skip is the sum of D+1 geometric
+// variables, hence of weight q^m·Π(m+j), j = 1 … D, and it is accepted with probability Π (2h_j+1)/((2M_j/κ)·(m+j)): D
+// coins with whole numbers as odds.
 //
-// The noise does not depend on the exact values at all. A trial takes the same number of random words whatever it proposes, and
-// the number of trials says nothing about the vector that is accepted in the end.
+// The noise does not depend on the exact values at all. A trial takes the same number of random words whatever it
+// proposes, and the number of trials says nothing about the vector that is accepted in the end.
 func (c *Cube) Draw(s *Source, noise []int64) {
 	g := c.shell()
 	for {
@@ -173,7 +181,8 @@ func coin(s *Source, odds, most wide) bool {
 	return u.hi < odds.hi || u.hi == odds.hi && u.lo < odds.lo
 }
 
-// uniform is uniform on [0, n). For n < 2^100 the first two words are enough but for one time in 2^28; that depends on n alone.
+// uniform is uniform on [0, n). For n < 2^100 the first two words are enough but for one time in 2^28; that depends on
+// n alone.
 func uniform(s *Source, n wide) wide {
 	for {
 		u1, u0 := s.Uint64(), s.Uint64()

@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// boxDistribution is the distribution of the box that a Cube's noise is drawn from, in floating point: errors and margins come from it, no
-// released value does.
+// boxDistribution is the distribution of the box that a Cube's noise is drawn from, in floating point: errors and
+// margins come from it, no released value does.
 type boxDistribution struct {
 	shell  []float64 // k, rising
 	weight []float64 // its probability; they add up to 1
@@ -15,8 +15,8 @@ type boxDistribution struct {
 // cubeReach is how far below the most likely box boxes are left out, as a logarithm.
 const cubeReach = 36
 
-// boxes tabulates the distribution. Boxes come in steps of at most 1/128 of 1/kappa: the midpoint rule is then off by 3e-6 of a moment. Steps above 1
-// occur where κ was set to 1, and box k reaches k rows to either side.
+// boxes tabulates the distribution. Boxes come in steps of at most 1/128 of 1/kappa: the midpoint rule is then off by
+// 3e-6 of a moment. Steps above 1 occur where κ was set to 1, and box k reaches k rows to either side.
 func (c *Cube) boxes() *boxDistribution {
 	kappa := c.kernel.kappa
 	step := math.Max(1, math.Floor(1/(128*kappa)))
@@ -63,16 +63,16 @@ func (c *Cube) halfAt(a axis, k float64) float64 {
 	return math.Floor(k * float64(a.row) / float64(c.shells))
 }
 
-// marginal is the distribution of one coordinate's noise: p(x) = Σ weight/(2h+1) over the boxes with h ≥ |x|. Between two boxes it is
-// constant, so that sums over a run of points need two searches.
+// marginal is the distribution of one coordinate's noise: p(x) = Σ weight/(2h+1) over the boxes with h ≥ |x|. Between
+// two boxes it is constant, so that sums over a run of points need two searches.
 type marginal struct {
 	half   []float64 // how far the boxes reach, rising and different
 	point  []float64 // p(x) for half[i−1] < |x| ≤ half[i]
 	inside []sums    // over 0 ≤ x ≤ half[i]
 }
 
-// marginals memoises newMarginal. A mechanism has none of its own: half a megabyte for each coordinate would be kept with
-// every statement that is planned. They have room for those of a vector of most coordinates, and of some more.
+// marginals memoises newMarginal. A mechanism has none of its own: half a megabyte for each coordinate would be kept
+// with every statement that is planned. They have room for those of a vector of most coordinates, and of some more.
 var marginals = memo[coordinate, *marginal]{
 	most: 48 << 20,
 	size: func(c coordinate, m *marginal) int { return m.bytes() + c.law.bytes() },
@@ -173,8 +173,8 @@ func (m *marginal) reach() float64 { return m.half[len(m.half)-1] }
 // rmse is the root mean squared noise.
 func (m *marginal) rmse() float64 { return math.Sqrt(2 * m.upTo(m.reach()).m2) }
 
-// errorQuantile is the least margin that |noise| exceeds with probability at most 1 − probability; it holds for folded noise too
-// (docs/mechanisms.md, proposition 8).
+// errorQuantile is the least margin that |noise| exceeds with probability at most 1 − probability; it holds for folded
+// noise too (docs/mechanisms.md, proposition 8).
 func (m *marginal) errorQuantile(probability float64) float64 {
 	const rounding = 1e-5 // of the midpoint rule
 	return leastInteger(m.reach(), func(h float64) bool {
@@ -182,14 +182,15 @@ func (m *marginal) errorQuantile(probability float64) float64 {
 	})
 }
 
-// squaredError is E(z−s)² of noise that is folded into the interval v, at the true value s. Ends that the noise cannot reach are moved
-// to where it just cannot, so that no digits are lost to them.
+// squaredError is E(z−s)² of noise that is folded into the interval v, at the true value s. Ends that the noise cannot
+// reach are moved to where it just cannot, so that no digits are lost to them.
 func (m *marginal) squaredError(v Interval, s float64) float64 {
 	far := m.reach() + 1
 	return foldedError(math.Max(float64(v.Lo), s-far), math.Min(float64(v.Hi), s+far), s, 1, far, m.sums)
 }
 
-// errors are the average and the worst root mean squared error of noise that is folded into v, as design.errors has them.
+// errors are the average and the worst root mean squared error of noise that is folded into v, as design.errors has
+// them.
 func (m *marginal) errors(v Interval) (average, worst float64) {
 	return averaged(v, m.rmse(), func(s float64) float64 { return m.squaredError(v, s) })
 }

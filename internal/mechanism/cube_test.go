@@ -108,7 +108,8 @@ func TestCubeErrors(t *testing.T) {
 		for a, m := range c.moves {
 			law := cube.marginal(a)
 			spread[a] = law.errorQuantile(confidence)
-			near(t, fmt.Sprintf("%v: rmse of coordinate %d", c, a), law.rmse(), math.Sqrt((d+1)*(d+2)/3)*float64(c.rows)*float64(m)/c.epsilon, .02)
+			near(t, fmt.Sprintf("%v: rmse of coordinate %d", c, a), law.rmse(), math.Sqrt((d+1)*(d+2)/3)*float64(c.rows)*float64(
+				m)/c.epsilon, .02)
 			if out := 1 - (2*law.upTo(spread[a]-1).m0 - law.point[0]); out < .05*(1-1e-4) {
 				t.Errorf("%v: the margin %g of coordinate %d is too wide: one less leaves %g outside", c, spread[a], a, out)
 			}

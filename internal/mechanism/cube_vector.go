@@ -26,8 +26,9 @@ func newVector(shape CubeShape, epsilon float64) *Cube {
 	return &own
 }
 
-// join makes one vector of all releases that can be coordinates, at the ε that their layers have together, where the sum of their
-// squared errors in units of Total² is smaller than with the shares that out was prepared with. Either way their candidates show it.
+// join makes one vector of all releases that can be coordinates, at the ε that their layers have together, where the
+// sum of their squared errors in units of Total² is smaller than with the shares that out was prepared with. Either way
+// their candidates show it.
 func join(list []Release, out []*Prepared) {
 	var members []int
 	epsilon, apart := 0.0, 0.0
@@ -77,8 +78,8 @@ func (r Release) scaledError(c Candidate) float64 {
 	return e * e
 }
 
-// joinable says whether all releases of a layer can be coordinates beside those that are members already: whether they count the
-// same rows of a unit, on an interval, with a mechanism that the policy leaves open.
+// joinable says whether all releases of a layer can be coordinates beside those that are members already: whether they
+// count the same rows of a unit, on an interval, with a mechanism that the policy leaves open.
 func joinable(list []Release, out []*Prepared, layer, members []int) bool {
 	for _, i := range layer {
 		r, t := list[i], out[i].task
@@ -94,11 +95,15 @@ func joinable(list []Release, out []*Prepared, layer, members []int) bool {
 	return true
 }
 
-// inCube is the candidate that coordinate at of c is. Its part of the joint ε is what EXPLAIN shows; all parts together make it up.
+// inCube is the candidate that coordinate at of c is. Its part of the joint ε is what EXPLAIN shows; all parts together
+// make it up.
 func (p *Prepared) inCube(r Release, c *Cube, at int) Candidate {
 	law, parts := c.marginal(at), float64(c.Dimension())
 	lambda := float64(r.Total) / c.epsilon
-	out := Candidate{Noise: CubeNoise, Bounding: Fold, Guarantee: "pure", Calibration: Tight, Scale: lambda, Loss: c.loss() / parts, Joint: true}
+	out := Candidate{
+		Noise: CubeNoise, Bounding: Fold, Guarantee: "pure", Calibration: Tight, Scale: lambda,
+		Loss: c.loss() / parts, Joint: true,
+	}
 	if p.task.open {
 		out.RMSEAverage = law.rmse()
 		out.RMSEWorst = out.RMSEAverage
@@ -137,10 +142,12 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 // Joint is the vector that a release is a coordinate of, and its place in it; nil where Draw draws it on its own.
 func (p *Prepared) Joint() (c *Cube, coordinate int) { return p.cube, p.coordinate }
 
-// Bound releases a coordinate of joint noise: exact is clamped to the range, as Draw does, the noise that Cube.Draw gave for the same
-// group is added, and the sum is folded into the range. count is the released n̂ of a SumGivenCount release.
+// Bound releases a coordinate of joint noise: exact is clamped to the range, as Draw does, the noise that Cube.Draw
+// gave for the same group is added, and the sum is folded into the range. count is the released n̂ of a SumGivenCount
+// release.
 //
-// Values beyond ±3·2^60 are set there first: for exact values within ±2^60 that makes noise set to ±2^62 and noise beyond it the same.
+// Values beyond ±3·2^60 are set there first: for exact values within ±2^60 that makes noise set to ±2^62 and noise
+// beyond it the same.
 func (p *Prepared) Bound(exact, noise, count int64) int64 {
 	z, _ := p.BoundPlain(exact, noise, count)
 	return z

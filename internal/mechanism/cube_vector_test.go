@@ -9,11 +9,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
-// countAndSum are the releases behind count(*) and avg(age) with ages in [0, 120]: half a year is a grid step of the sum.
+// countAndSum are the releases behind count(*) and avg(age) with ages in [0, 120]: half a year is a grid step of the
+// sum.
 func countAndSum(rows int64) []Release {
 	return []Release{
-		{Name: "count(*)", Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: rows, Total: rows, Row: 1, Groups: 3, Weight: 1},
-		{Name: "avg(age)", Kind: SumGivenCount, Sensitivity: 120 * rows, Total: 120 * rows, Row: 120, PerRow: Interval{-120, 120}, CountRef: 0, Groups: 3, Weight: 1},
+		{
+			Name: "count(*)", Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: rows, Total: rows, Row: 1, Groups: 3,
+			Weight: 1,
+		},
+		{
+			Name: "avg(age)", Kind: SumGivenCount, Sensitivity: 120 * rows, Total: 120 * rows, Row: 120,
+			PerRow: Interval{-120, 120}, CountRef: 0, Groups: 3, Weight: 1,
+		},
 	}
 }
 
@@ -108,12 +115,27 @@ func TestJointIsChosen(t *testing.T) {
 		{"order of infinity", pair, Guarantee{Epsilon: 1, Order: math.Inf(1)}, 2},
 		{"one", pair[:1], Guarantee{Epsilon: 1}, 0},
 		{"a divergence", pair, Guarantee{Epsilon: .1, Order: 8}, 0},
-		{"the policy names a noise", append(pair[:2:2], with(third, func(r *Release) { r.Choice.Noise = Laplace })), Guarantee{Epsilon: 1}, 2},
+		{
+			"the policy names a noise", append(pair[:2:2], with(third, func(r *Release) { r.Choice.Noise = Laplace })),
+			Guarantee{Epsilon: 1},
+			2,
+		},
 		{"rows are not bounded", append(pair[:2:2], with(third, func(r *Release) { r.Row = 0 })), Guarantee{Epsilon: 1}, 2},
 		{"other rows", append(pair[:2:2], with(third, func(r *Release) { r.Row = 14 })), Guarantee{Epsilon: 1}, 2},
-		{"gaps", append(pair[:2:2], with(third, func(r *Release) { r.Range = Range{{0, 3}, {9, 20}} })), Guarantee{Epsilon: 1}, 2},
-		{"a quantile", append(pair[:2:2], Release{Kind: Quantile, Range: Range{{0, 9}}, Sensitivity: 2, Weight: 1}), Guarantee{Epsilon: 1}, 2},
-		{"one layer", []Release{with(pair[0], func(r *Release) { r.Layer = 1 }), with(pair[0], func(r *Release) { r.Layer = 1 })}, Guarantee{Epsilon: 1}, 0},
+		{
+			"gaps", append(pair[:2:2], with(third, func(r *Release) { r.Range = Range{{0, 3}, {9, 20}} })),
+			Guarantee{Epsilon: 1},
+			2,
+		},
+		{
+			"a quantile", append(pair[:2:2], Release{Kind: Quantile, Range: Range{{0, 9}}, Sensitivity: 2, Weight: 1}),
+			Guarantee{Epsilon: 1},
+			2,
+		},
+		{"one layer", []Release{
+			with(pair[0], func(r *Release) { r.Layer = 1 }),
+			with(pair[0], func(r *Release) { r.Layer = 1 }),
+		}, Guarantee{Epsilon: 1}, 0},
 		{"two layers of two", halves(2), Guarantee{Epsilon: 1}, 0},
 		{"four layers of two", halves(4), Guarantee{Epsilon: 1}, 8},
 		{"too much epsilon", pair, Guarantee{Epsilon: 400}, 0},
@@ -166,7 +188,8 @@ func TestJointIsCountedPerVector(t *testing.T) {
 	}
 }
 
-// Wherever the true values are, 95% of the releases are within their own margin, and the standard deviation is that of the releases.
+// Wherever the true values are, 95% of the releases are within their own margin, and the standard deviation is that of
+// the releases.
 func TestJointMargins(t *testing.T) {
 	const draws = 20000
 	src := seededSource(42)
@@ -203,7 +226,8 @@ func TestJointMargins(t *testing.T) {
 			if !stattest.AtLeast(inside[i], draws, confidence) {
 				t.Errorf("release %d at %v: %d of %d within the margin", i, exact, inside[i], draws)
 			}
-			near(t, fmt.Sprintf("standard deviation of release %d at %v", i, exact), prepared[i].StdDev(exact[i], 0), math.Sqrt(square[i]), .04)
+			near(t, fmt.Sprintf("standard deviation of release %d at %v", i, exact), prepared[i].StdDev(exact[i], 0),
+				math.Sqrt(square[i]), .04)
 		}
 	}
 	// The sum at a given count.

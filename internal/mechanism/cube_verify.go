@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// CubeTable is a Cube's noise on a small box around 0, tabulated from the odds that Draw works with: geometric variables, coins,
-// points of a box.
+// CubeTable is a Cube's noise on a small box around 0, tabulated from the odds that Draw works with: geometric
+// variables, coins, points of a box.
 type CubeTable struct {
 	Reach []int64   // noise in [−Reach, Reach] on each axis
 	Log   []float64 // logarithms of probabilities, the last axis fastest
@@ -128,8 +128,8 @@ func (t CubeTable) LogRatio(shift []int64) float64 {
 	return worst
 }
 
-// Worst is the largest log-ratio over everything that a unit's rows can do: move one group by all of them, or two groups, drawn
-// independently, by some each.
+// Worst is the largest log-ratio over everything that a unit's rows can do: move one group by all of them, or two
+// groups, drawn independently, by some each.
 func (c *Cube) Worst(t CubeTable) float64 {
 	by := make([]float64, c.rows+1) // by[n]: one group, n rows
 	for n := int64(1); n <= c.rows; n++ {

@@ -96,9 +96,9 @@ func PureCurve(eps float64) Curve {
 	return c
 }
 
-// LaplaceCurve is what one release with Laplace noise of pure ε eps costs on the continuum, where the noise is Δ/eps wide:
-// ln[α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε}]/(α−1) (Mironov 2017, proposition 6). Nothing is released at this cost: the
-// price of a statement is compared with it.
+// LaplaceCurve is what one release with Laplace noise of pure ε eps costs on the continuum, where the noise is Δ/eps
+// wide: ln[α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε}]/(α−1) (Mironov 2017, proposition 6). Nothing is released at this
+// cost: the price of a statement is compared with it.
 func LaplaceCurve(eps float64) Curve {
 	if !(eps > 0) {
 		return Curve{}

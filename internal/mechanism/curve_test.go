@@ -145,8 +145,8 @@ func TestLargeOrdersMatter(t *testing.T) {
 	}
 }
 
-// TestLaplaceCurve holds the closed form against the divergence, integrated over the three parts of the line: e^x for x < 0, where the
-// log-ratio falls from ε to −ε on [0, 1], and beyond.
+// TestLaplaceCurve holds the closed form against the divergence, integrated over the three parts of the line: e^x for x
+// < 0, where the log-ratio falls from ε to −ε on [0, 1], and beyond.
 func TestLaplaceCurve(t *testing.T) {
 	for _, eps := range []float64{1e-6, 1e-3, .1, .5, 2, 30} {
 		c := LaplaceCurve(eps)

@@ -2,12 +2,14 @@ package mechanism
 
 import "math"
 
-// everywhere is the support of noise that is bounded afterwards. It is two-sided, and farExponent keeps its ends out of reach.
+// everywhere is the support of noise that is bounded afterwards. It is two-sided, and farExponent keeps its ends out of
+// reach.
 var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
 
-// Draw releases one integer of a Scalar or SumGivenCount release. exact is clamped into the hull of the range first, never
-// trusted. count is the released n̂ of a SumGivenCount release, whose range is [n̂·PerRow.Lo, n̂·PerRow.Hi] and which releases 0
-// for n̂ ≤ 0; it is ignored by Scalar releases. The number of random words does not depend on exact (sampler.go).
+// Draw releases one integer of a Scalar or SumGivenCount release. exact is clamped into the hull of the range first,
+// never trusted. count is the released n̂ of a SumGivenCount release, whose range is [n̂·PerRow.Lo, n̂·PerRow.Hi] and
+// which releases 0 for n̂ ≤ 0; it is ignored by Scalar releases. The number of random words does not depend on exact
+// (sampler.go).
 func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
 	z, _ := p.DrawPlain(s, exact, count)
 	return z

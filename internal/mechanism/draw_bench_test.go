@@ -43,14 +43,45 @@ func BenchmarkPrepare(b *testing.B) {
 		{"count/rdp", Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1}, Guarantee{Epsilon: .5, Delta: 1e-6}},
 		{"narrow/rdp", Release{Kind: Scalar, Range: Range{{0, 20}}, Sensitivity: 4}, Guarantee{Epsilon: .5, Delta: 1e-6}},
 		{"open/rdp", Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 3}, Guarantee{Epsilon: .5, Delta: 1e-6}},
-		{"chained/rdp", Release{Kind: SumGivenCount, PerRow: Interval{-50, 50}, Sensitivity: 50}, Guarantee{Epsilon: .5, Delta: 1e-6}},
-		{"gaps/pure", Release{Kind: Scalar, Range: Range{{0, 99}, {200, 400}, {1000, 1010}}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
-		{"count/order", Release{Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 1}, Guarantee{Epsilon: .05, Order: 12}},
-		{"groups/order", Release{Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 8, Total: 8, Groups: 10}, Guarantee{Epsilon: .05, Order: 12}},
-		{"narrow groups/order", Release{Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 8, Total: 16, Groups: 10}, Guarantee{Epsilon: .05, Order: 12}},
-		{"groups of 50 rows/order", Release{Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 50, Total: 50, Row: 1, Groups: 10}, Guarantee{Epsilon: .05, Order: 12}},
-		{"chained/order", Release{Kind: SumGivenCount, PerRow: Interval{-50, 50}, Sensitivity: 500, Total: 500, Groups: 10}, Guarantee{Epsilon: .05, Order: 12}},
-		{"gaps/order", Release{Kind: Scalar, Range: Range{{0, 99}, {200, 400}, {1000, 1010}}, Sensitivity: 30}, Guarantee{Epsilon: .05, Order: 12}},
+		{
+			"chained/rdp",
+			Release{Kind: SumGivenCount, PerRow: Interval{-50, 50}, Sensitivity: 50},
+			Guarantee{Epsilon: .5, Delta: 1e-6},
+		},
+		{
+			"gaps/pure",
+			Release{Kind: Scalar, Range: Range{{0, 99}, {200, 400}, {1000, 1010}}, Sensitivity: 30},
+			Guarantee{Epsilon: 1},
+		},
+		{
+			"count/order",
+			Release{Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 1},
+			Guarantee{Epsilon: .05, Order: 12},
+		},
+		{
+			"groups/order",
+			Release{Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 8, Total: 8, Groups: 10},
+			Guarantee{Epsilon: .05, Order: 12},
+		},
+		{
+			"narrow groups/order",
+			Release{Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 8, Total: 16, Groups: 10},
+			Guarantee{Epsilon: .05, Order: 12},
+		},
+		{"groups of 50 rows/order", Release{
+			Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 50, Total: 50, Row: 1,
+			Groups: 10,
+		}, Guarantee{Epsilon: .05, Order: 12}},
+		{
+			"chained/order",
+			Release{Kind: SumGivenCount, PerRow: Interval{-50, 50}, Sensitivity: 500, Total: 500, Groups: 10},
+			Guarantee{Epsilon: .05, Order: 12},
+		},
+		{
+			"gaps/order",
+			Release{Kind: Scalar, Range: Range{{0, 99}, {200, 400}, {1000, 1010}}, Sensitivity: 30},
+			Guarantee{Epsilon: .05, Order: 12},
+		},
 		{"wide/pure", Release{Kind: Scalar, Range: Range{{0, 1 << 32}}, Sensitivity: 1 << 20}, Guarantee{Epsilon: 1}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

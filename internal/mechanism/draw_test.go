@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// foldedLog is the logarithm of the weight with which Draw folds to z, computed from what the sampler draws: noise of everywhere.
+// foldedLog is the logarithm of the weight with which Draw folds to z, computed from what the sampler draws: noise of
+// everywhere.
 func foldedLog(n kernel, h Interval, s, z int64) float64 {
 	period := 2 * (float64(h.span()) + 1)
 	most, sum := math.Inf(-1), 0.0
@@ -25,7 +26,8 @@ func foldedLog(n kernel, h Interval, s, z int64) float64 {
 	return most + math.Log(sum)
 }
 
-// TestNoiseEndsFarAway: the sampler's noise ends at ±2^61. Where that is close enough to tell neighbours apart, folding is refused.
+// TestNoiseEndsFarAway: the sampler's noise ends at ±2^61. Where that is close enough to tell neighbours apart, folding
+// is refused.
 func TestNoiseEndsFarAway(t *testing.T) {
 	const delta = 1 << 55
 	h := Interval{0, 3 << 58}
@@ -45,7 +47,8 @@ func TestNoiseEndsFarAway(t *testing.T) {
 		for i := int64(0); i <= 3; i++ {
 			z := min(i<<58, h.Hi)
 			for _, s := range []int64{0, 1 << 57, h.Hi - delta} {
-				// Noise of unlimited length has the same total weight everywhere; that of limited length, less than e^−256 of it less.
+				// Noise of unlimited length has the same total weight everywhere; that of limited length, less than e^−256 of it
+				// less.
 				if ratio := math.Abs(foldedLog(n, h, s, z) - foldedLog(n, h, s+delta, z)); ratio > eps {
 					t.Errorf("epsilon %g: the log-ratio of %d between %d and %d is %g", eps, z, s, s+delta, ratio)
 				}

@@ -17,8 +17,19 @@ func TestEmptyTailIsTheLaw(t *testing.T) {
 			for _, c := range []struct {
 				lo, hi, step int64
 				eps, delta   float64
-			}{{0, 1, 1, 1, 0}, {0, 10, 3, 1, 0}, {-3, 40, 2, 1, 1e-6}, {-20, 40, 20, .5, 0}, {0, 400, 30, 1, 0}, {0, 500, 20, .3, 1e-6}, {-500, 0, 5, 1, 0}} {
-				p, err := Prepare(Release{Kind: Scalar, Range: Range{{c.lo, c.hi}}, Sensitivity: c.step, Choice: Choice{Noise: noise, Bounding: bounding}}, Guarantee{Epsilon: c.eps, Delta: c.delta})
+			}{
+				{0, 1, 1, 1, 0},
+				{0, 10, 3, 1, 0},
+				{-3, 40, 2, 1, 1e-6},
+				{-20, 40, 20, .5, 0},
+				{0, 400, 30, 1, 0},
+				{0, 500, 20, .3, 1e-6},
+				{-500, 0, 5, 1, 0},
+			} {
+				p, err := Prepare(Release{
+					Kind: Scalar, Range: Range{{c.lo, c.hi}}, Sensitivity: c.step,
+					Choice: Choice{Noise: noise, Bounding: bounding},
+				}, Guarantee{Epsilon: c.eps, Delta: c.delta})
 				if err != nil {
 					continue
 				}
@@ -39,7 +50,8 @@ func TestEmptyTailIsTheLaw(t *testing.T) {
 					}
 				}
 				if m := p.EmptyThreshold(Wrong); p.EmptyTail(m+1) > .05 || m > 0 && p.EmptyTail(m) <= .05 {
-					t.Errorf("%s %s in [%d, %d]: %d is exceeded in %g, %g", noise, bounding, c.lo, c.hi, m, p.EmptyTail(m+1), p.EmptyTail(m))
+					t.Errorf("%s %s in [%d, %d]: %d is exceeded in %g, %g", noise, bounding, c.lo, c.hi, m, p.EmptyTail(m+1),
+						p.EmptyTail(m))
 				}
 			}
 		}
@@ -72,7 +84,10 @@ func TestEmptyTailOfOpenRanges(t *testing.T) {
 	for _, noise := range []Noise{Laplace, Gaussian, Staircase} {
 		for _, bounding := range []Bounding{Clamp, Fold, Truncate} {
 			for _, v := range []Interval{{0, NoUpper}, {NoLower, NoUpper}, {0, 1 << 40}} {
-				p, err := Prepare(Release{Kind: Scalar, Range: Range{v}, Sensitivity: 50, Choice: Choice{Noise: noise, Bounding: bounding}}, Guarantee{Epsilon: 1, Delta: 1e-6})
+				p, err := Prepare(Release{
+					Kind: Scalar, Range: Range{v}, Sensitivity: 50,
+					Choice: Choice{Noise: noise, Bounding: bounding},
+				}, Guarantee{Epsilon: 1, Delta: 1e-6})
 				if err != nil {
 					continue
 				}

@@ -42,8 +42,9 @@ func (d design) clampedError(a, b, s float64) float64 {
 	return (in.m2*math.Exp(in.ref) + left*(s-a)*(s-a) + right*(b-s)*(b-s)) / d.total()
 }
 
-// foldedError is E(z−s)² of noise that is folded into [a, b], at the true value s. It adds the images one by one: between two mirrors
-// the released value is ±d + constant. run adds the weights of a run of distances, total is that of all; beyond far none is left.
+// foldedError is E(z−s)² of noise that is folded into [a, b], at the true value s. It adds the images one by one:
+// between two mirrors the released value is ±d + constant. run adds the weights of a run of distances, total is that of
+// all; beyond far none is left.
 func foldedError(a, b, s, total, far float64, run func(lo, count float64) sums) float64 {
 	n := b - a + 1
 	sum, mass := 0.0, 0.0
@@ -126,8 +127,8 @@ func (d design) errors() (average, worst float64) {
 	return averaged(d.v.hull(), d.scale(), squaredError)
 }
 
-// samplePosts is post; of Denoise at up to 512 noisy values, and between them on straight lines: the posterior mean is the dearest part of an
-// error.
+// samplePosts is post; of Denoise at up to 512 noisy values, and between them on straight lines: the posterior mean is
+// the dearest part of an error.
 func (d design) samplePosts() func(y float64) float64 {
 	if d.bounding != Denoise {
 		return d.post
@@ -188,7 +189,10 @@ func integrated(a, span, scale float64, at func(s float64) float64) (sum float64
 // The 5-point Gauss–Legendre rule.
 var (
 	gauss5X = [5]float64{-0.906179845938664, -0.5384693101056831, 0, 0.5384693101056831, 0.906179845938664}
-	gauss5W = [5]float64{0.23692688505618908, 0.47862867049936647, 0.5688888888888889, 0.47862867049936647, 0.23692688505618908}
+	gauss5W = [5]float64{
+		0.23692688505618908, 0.47862867049936647, 0.5688888888888889, 0.47862867049936647,
+		0.23692688505618908,
+	}
 )
 
 // openErrors are the errors of a range with an open end, far from its bound: the plain noise.

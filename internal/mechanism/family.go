@@ -7,16 +7,17 @@ import (
 	"slices"
 )
 
-// Quantiles of the same rows are drawn jointly (jointquantiles.go), or by halving (Kaplan, Schnapp and Stemmer 2022; docs/mechanisms.md, section 9): the middle one first,
-// then those below it from the rows and the grid below it, and those above from the rest. A row is in one part of each level, so a level
-// costs what one quantile does. The point that is drawn may have many rows: each point has cells, and the cell that is drawn says how many
-// of these rows are below.
+// Quantiles of the same rows are drawn jointly (jointquantiles.go), or by halving (Kaplan, Schnapp and Stemmer 2022;
+// docs/mechanisms.md, section 9): the middle one first, then those below it from the rows and the grid below it, and
+// those above from the rest. A row is in one part of each level, so a level costs what one quantile does. The point
+// that is drawn may have many rows: each point has cells, and the cell that is drawn says how many of these rows are
+// below.
 
 const (
 	cellBits = 16
 	mostBits = 60 // of the cells of a whole grid
-	// farthest is the exponent at which all distances are the same, so that a point with many rows is cut where the target is near, and has
-	// a run of cells on either side: even 2^60 cells that far away have a weight of 10^−16 together.
+	// farthest is the exponent at which all distances are the same, so that a point with many rows is cut where the target
+	// is near, and has a run of cells on either side: even 2^60 cells that far away have a weight of 10^−16 together.
 	farthest = 80
 )
 
@@ -46,7 +47,8 @@ func (r Release) Extreme() bool {
 	return r.Kind == Quantile && r.End == 0 && (r.rank() == 0 || r.rank() == 1<<rankBits)
 }
 
-// InFamily says whether a release is a quantile that is drawn with others of its family. The least and the greatest value are not.
+// InFamily says whether a release is a quantile that is drawn with others of its family. The least and the greatest
+// value are not.
 func (r Release) InFamily() bool {
 	return r.Kind == Quantile && r.Family > 0 && r.End == 0 && !r.Extreme()
 }
@@ -61,8 +63,9 @@ func byFraction(list []Release, members []int) []int {
 	return members
 }
 
-// prepareFamily prepares the quantiles of a family, sorted by their fractions, that lie between the ranks lo and hi of all rows, in 2^−20 of
-// them. g is for every way down: the middle one takes an equal part of what is left on the longest way below it.
+// prepareFamily prepares the quantiles of a family, sorted by their fractions, that lie between the ranks lo and hi of
+// all rows, in 2^−20 of them. g is for every way down: the middle one takes an equal part of what is left on the
+// longest way below it.
 func prepareFamily(list []Release, sorted []int, lo, hi uint64, g Guarantee, out []*Prepared) error {
 	if len(sorted) == 0 {
 		return nil
@@ -70,8 +73,9 @@ func prepareFamily(list []Release, sorted []int, lo, hi uint64, g Guarantee, out
 	middle := len(sorted) / 2
 	r := list[sorted[middle]]
 	at := r.rank()
-	fraction := math.Round(float64(at-lo) / math.Max(1, float64(hi-lo)) * (1 << rankBits)) // no ranks are between equal ones
-	r.Fraction = math.Min(math.Max(fraction, 1), 1<<rankBits-1) / (1 << rankBits)          // of the part
+	// no ranks are between equal ones
+	fraction := math.Round(float64(at-lo) / math.Max(1, float64(hi-lo)) * (1 << rankBits))
+	r.Fraction = math.Min(math.Max(fraction, 1), 1<<rankBits-1) / (1 << rankBits) // of the part
 	own, rest := g, g
 	own.Epsilon = g.Epsilon / float64(Levels(len(sorted)))
 	rest.Epsilon -= own.Epsilon
@@ -134,9 +138,10 @@ func Together(list []Release, i int) (n int) {
 	return n
 }
 
-// DrawFamily releases the quantiles of one family: of a list of releases those that members names, with the mechanisms that PrepareVector has
-// made of them, from the histogram that they share. What it releases rises with the fractions. How many random words it takes follows from
-// released values and public quantities: three for each by halving, as alone.
+// DrawFamily releases the quantiles of one family: of a list of releases those that members names, with the mechanisms
+// that PrepareVector has made of them, from the histogram that they share. What it releases rises with the fractions.
+// How many random words it takes follows from released values and public quantities: three for each by halving, as
+// alone.
 func DrawFamily(src *Source, list []Release, members []int, prepared []*Prepared, h Histogram) []int64 {
 	sorted := byFraction(list, members)
 	root := prepared[sorted[len(sorted)/2]]
@@ -209,8 +214,8 @@ func (p part) cut(at, below int64) (lower, upper part) {
 	return lower, upper
 }
 
-// cuts cuts the grid into cells. Those of a point with c rows and #< below it have the ranks from #< + ⌊uc/S⌋ to #< + ⌈(u+1)c/S⌉; those of
-// any other point have one rank.
+// cuts cuts the grid into cells. Those of a point with c rows and #< below it have the ranks from #< + ⌊uc/S⌋ to #< +
+// ⌈(u+1)c/S⌉; those of any other point have one rank.
 func (s *rankSampler) cuts(h Histogram, v Range) []run {
 	target := s.target(h.rows())
 	list := make([]run, 0, 4*len(h)+len(v))

@@ -59,7 +59,8 @@ func TestFamilyRises(t *testing.T) {
 	src := seededSource(8)
 	list, members := familyOf(Range{{0, 1000}}, 3, deciles...)
 	prepared := prepareAll(t, list, Guarantee{Epsilon: .02, Order: Orders[20]})
-	for _, h := range append(slices.Clone(histograms), Histogram{{7, 1 << 40}}, Histogram{{0, 5}, {500, 1 << 20}, {999, 3}}) {
+	for _, h := range append(slices.Clone(histograms), Histogram{{7, 1 << 40}},
+		Histogram{{0, 5}, {500, 1 << 20}, {999, 3}}) {
 		for range 200 {
 			before := src.Draws()
 			z := DrawFamily(src, list, members, prepared, h)
@@ -113,7 +114,8 @@ func TestRunsAreCells(t *testing.T) {
 						for end := u + r.n; u < end; u++ {
 							low, high := s.ranks(u, rows)
 							if d := min(distance(target, below+low, below+high), far); d != r.dist {
-								t.Fatalf("cell %d of %d rows behind %d, target %d, far %d: %d instead of %d", u, rows, below, target, far, r.dist, d)
+								t.Fatalf("cell %d of %d rows behind %d, target %d, far %d: %d instead of %d", u, rows, below, target, far,
+									r.dist, d)
 							}
 							if b := s.below(u, rows); b < low || b > high {
 								t.Fatalf("cell %d of %d rows has %d to %d and puts %d below", u, rows, low, high, b)
@@ -129,8 +131,9 @@ func TestRunsAreCells(t *testing.T) {
 	}
 }
 
-// Deciles at equal cost, against nine releases that share the price. Rows of a column with a long tail have less than a tenth of the error;
-// where they lie close everywhere, and the noise is small against their number, it is less than a third.
+// Deciles at equal cost, against nine releases that share the price. Rows of a column with a long tail have less than a
+// tenth of the error; where they lie close everywhere, and the noise is small against their number, it is less than a
+// third.
 func TestDecilesAreSharper(t *testing.T) {
 	src := seededSource(9)
 	const n, times = 20_000, 25
@@ -140,7 +143,9 @@ func TestDecilesAreSharper(t *testing.T) {
 		draw         func(u float64) float64
 		goal         float64
 	}{
-		{"log-normal", 2_000_000, 20, func(u float64) float64 { return 100 * math.Exp(6.5+1.1*math.Sqrt2*math.Erfinv(2*u-1)) }, 10},
+		{"log-normal", 2_000_000, 20, func(u float64) float64 {
+			return 100 * math.Exp(6.5+1.1*math.Sqrt2*math.Erfinv(2*u-1))
+		}, 10},
 		{"uniform", 10_000, 1, func(u float64) float64 { return 500 + 9000*u }, 2.8},
 	} {
 		h := Histogram{}
@@ -161,7 +166,8 @@ func TestDecilesAreSharper(t *testing.T) {
 			}
 		}
 		if ratio := math.Sqrt(nine / one); ratio < c.goal {
-			t.Errorf("%s: RMSE %.4g together, %.4g apart: %.1f times", c.name, math.Sqrt(one/9/times), math.Sqrt(nine/9/times), ratio)
+			t.Errorf("%s: RMSE %.4g together, %.4g apart: %.1f times", c.name, math.Sqrt(one/9/times), math.Sqrt(nine/9/times),
+				ratio)
 		}
 	}
 }
@@ -173,7 +179,8 @@ func TestFamilyOfEqualRanks(t *testing.T) {
 		fractions = append(fractions, .5+1e-12*float64(i))
 	}
 	list, members := familyOf(Range{{0, 100}}, 1, fractions...)
-	z := DrawFamily(seededSource(9), list, members, prepareAll(t, list, Guarantee{Epsilon: 1}), Histogram{{0, 50}, {50, 900}, {100, 50}})
+	z := DrawFamily(seededSource(9), list, members, prepareAll(t, list, Guarantee{Epsilon: 1}),
+		Histogram{{0, 50}, {50, 900}, {100, 50}})
 	if !slices.IsSorted(z) {
 		t.Errorf("%v", z)
 	}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// FamilyDistributions enumerates what DrawFamily releases of small histograms. It goes through the cells of every point one by one, without the runs
-// that are drawn from.
+// FamilyDistributions enumerates what DrawFamily releases of small histograms. It goes through the cells of every point
+// one by one, without the runs that are drawn from.
 type FamilyDistributions struct {
 	sorted   []int
 	prepared []*Prepared

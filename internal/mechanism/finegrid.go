@@ -5,8 +5,9 @@ import (
 	"sort"
 )
 
-// fineGrid is a range whose points have cells: all of them, numbered from 0 in their order. The rows of a point are spread over its cells in
-// an order that is public: each row that is added takes the next cell, and no other row moves (docs/mechanisms.md, section 9).
+// fineGrid is a range whose points have cells: all of them, numbered from 0 in their order. The rows of a point are
+// spread over its cells in an order that is public: each row that is added takes the next cell, and no other row moves
+// (docs/mechanisms.md, section 9).
 type fineGrid struct {
 	v     Range
 	first []uint64 // of each interval: its first cell
@@ -66,10 +67,12 @@ func (f fineGrid) gaps(h Histogram) []gap {
 	return list
 }
 
-// distribute tells how many of the rows of a point are in each of its cells that has any, in order. The i-th row is in the cell whose number is
-// that of i with its digits in the reverse order, and the first one changed: the middle, the beginning, the quarters, and so on.
+// distribute tells how many of the rows of a point are in each of its cells that has any, in order. The i-th row is in
+// the cell whose number is that of i with its digits in the reverse order, and the first one changed: the middle, the
+// beginning, the quarters, and so on.
 func (f fineGrid) distribute(rows uint64, put func(cell, n uint64)) {
-	digits := min(f.bits, max(1, uint(bits.Len64(rows-1)))) // the cells that are in use are multiples of this many digits less
+	// the cells that are in use are multiples of this many digits less
+	digits := min(f.bits, max(1, uint(bits.Len64(rows-1))))
 	half := uint64(1) << f.bits >> 1
 	for a := range uint64(1) << digits {
 		cell := a << (f.bits - digits)

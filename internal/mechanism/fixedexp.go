@@ -21,8 +21,8 @@ const (
 	expLog2e = 0xb8aa3b295c17f0bb // 2^63·log2(e), rounded down
 )
 
-// expNeg returns v with |2^63·exp(−y) − v| ≤ expSlack for y = hi + lo/2^64, by integers alone and the same steps for all
-// y: y = n·ln 2 + i/128 + r with r < 1/128, and a Taylor polynomial in r.
+// expNeg returns v with |2^63·exp(−y) − v| ≤ expSlack for y = hi + lo/2^64, by integers alone and the same steps for
+// all y: y = n·ln 2 + i/128 + r with r < 1/128, and a Taylor polynomial in r.
 func expNeg(hi, lo uint64) uint64 {
 	if hi >= 45 {
 		return 0 // exp(−45) < 2^−64

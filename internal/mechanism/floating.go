@@ -6,8 +6,9 @@ import (
 	"math/bits"
 )
 
-// floating is m·2^e with m in [2^63, 2^64), or 0 with m = 0: a positive number of 64 digits whose exponent has room for the weight of any
-// outcome, however far out. Sums and products are rounded down by less than one part in 2^63. There is no subtraction.
+// floating is m·2^e with m in [2^63, 2^64), or 0 with m = 0: a positive number of 64 digits whose exponent has room for
+// the weight of any outcome, however far out. Sums and products are rounded down by less than one part in 2^63. There
+// is no subtraction.
 type floating struct {
 	m uint64
 	e int64
@@ -106,7 +107,8 @@ func (p *powerTable) of(n uint64) floating {
 	return x
 }
 
-// choice128 chooses one of several weights by u/2^128, and says false where the errors of its sums leave more than one possible.
+// choice128 chooses one of several weights by u/2^128, and says false where the errors of its sums leave more than one
+// possible.
 func choice128(weights []floating, u1, u0 uint64) (int, bool) {
 	top := topOf(weights)
 	var hi, lo uint64
@@ -116,7 +118,8 @@ func choice128(weights []floating, u1, u0 uint64) (int, bool) {
 		lo, c = bits.Add64(lo, l, 0)
 		hi += h + c
 	}
-	// Every end of a weight is less than len(weights) above the computed one, and the true place between at and that + 3 above it.
+	// Every end of a weight is less than len(weights) above the computed one, and the true place between at and that + 3
+	// above it.
 	slack := uint64(len(weights)) + 3
 	at1, at0, _ := uniform128(u1, u0, hi, lo)
 	for i, w := range weights {
@@ -159,7 +162,8 @@ func (a floating) units(top int64) (hi, lo uint64) {
 	return 0, 0
 }
 
-// chooseFloating draws one of several weights, with a probability that is exactly its share. It takes two words but once in 2^50 draws or more.
+// chooseFloating draws one of several weights, with a probability that is exactly its share. It takes two words but
+// once in 2^50 draws or more.
 func chooseFloating(src *Source, weights []floating, u1, u0 uint64) int {
 	if i, ok := choice128(weights, u1, u0); ok {
 		return i

@@ -13,7 +13,10 @@ func FuzzPrepare(f *testing.F) {
 	f.Add(int64(0), int64(1)<<20, int64(0), int64(0), int64(5), 2003, .1, 12.0, uint8(0), int64(5))
 	f.Add(int64(0), int64(12), int64(0), int64(0), int64(40), 4003, 3.0, 1.5, uint8(150), int64(5))
 	f.Fuzz(func(t *testing.T, lo, hi, lo2, hi2, delta int64, groups int, eps, del float64, choice uint8, exact int64) {
-		r := Release{Kind: Scalar, Range: Range{{lo, hi}}, Sensitivity: delta, Groups: groups % 100, Total: int64(groups / 100)}
+		r := Release{
+			Kind: Scalar, Range: Range{{lo, hi}}, Sensitivity: delta, Groups: groups % 100,
+			Total: int64(groups / 100),
+		}
 		if lo2 > hi {
 			r.Range = append(r.Range, Interval{lo2, hi2})
 		}
@@ -65,7 +68,8 @@ func FuzzQuantile(f *testing.F) {
 	f.Add(int64(0), int64(100), int64(5), int64(3), int64(50), int64(-4), .5, 1.0)
 	f.Add(int64(-9), int64(-9), int64(1)<<62, int64(1), int64(1)<<62, int64(1)<<40, 0.0, 1e-5)
 	f.Fuzz(func(t *testing.T, lo, hi, s1, c1, s2, c2 int64, q, eps float64) {
-		p, err := prepare(Release{Kind: Quantile, Range: Range{{lo, hi}}, Sensitivity: 1, Fraction: q}, Guarantee{Epsilon: eps})
+		p, err := prepare(Release{Kind: Quantile, Range: Range{{lo, hi}}, Sensitivity: 1, Fraction: q},
+			Guarantee{Epsilon: eps})
 		if err != nil {
 			return
 		}

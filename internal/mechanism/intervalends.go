@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// An end of the interval of a quantile is drawn after the quantile, from bands of grid points: the further from what is released of it, the
-// wider they are. Few bands need few ranks to tell them apart (docs/mechanisms.md, section 9).
+// An end of the interval of a quantile is drawn after the quantile, from bands of grid points: the further from what is
+// released of it, the wider they are. Few bands need few ranks to tell them apart (docs/mechanisms.md, section 9).
 
 // bandGrowth is the distance over the width of a band.
 const bandGrowth = 8
@@ -37,7 +37,8 @@ func (b bands) furthest(band int) int64 {
 	return b[band+1] - 1
 }
 
-// prepareEnd aims so many ranks further out than the fraction that all bands on the wrong side of the quantile have a weight of 2.5% together.
+// prepareEnd aims so many ranks further out than the fraction that all bands on the wrong side of the quantile have a
+// weight of 2.5% together.
 func (s *rankSampler) prepareEnd(over Interval, rank float64) error {
 	s.over, s.bands = over, bandsOver(over.Hi-over.Lo)
 	s.v = Range{{0, int64(len(s.bands)) - 1}}
@@ -70,8 +71,8 @@ func (s *rankSampler) endOf(band, quantile int64) int64 {
 	return quantile - min(s.bands.furthest(int(s.v[0].Hi-band)), quantile-s.over.Lo)
 }
 
-// DrawEnd releases an end of the interval of a quantile of which that much is released: a grid point. It draws as many random words as
-// DrawQuantile.
+// DrawEnd releases an end of the interval of a quantile of which that much is released: a grid point. It draws as many
+// random words as DrawQuantile.
 func (p *Prepared) DrawEnd(src *Source, h Histogram, quantile int64) int64 {
 	s := p.rank
 	quantile = s.over.clamp(quantile)

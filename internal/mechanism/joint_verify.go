@@ -5,14 +5,16 @@ import (
 	"math"
 )
 
-// JointDistributions enumerates what the cuts of quantiles that are drawn jointly may be, of small histograms and with few cells: it goes through all
-// cuts and counts the rows between them one by one, without the sums that are drawn from.
+// JointDistributions enumerates what the cuts of quantiles that are drawn jointly may be, of small histograms and with
+// few cells: it goes through all cuts and counts the rows between them one by one, without the sums that are drawn
+// from.
 type JointDistributions struct {
 	q     jointQuantiles
 	known map[string]map[string]float64 // by histogram and released number of rows
 }
 
-// NewJointDistributions is for a family that is drawn jointly, but with 2^digits cells per point; false where it is drawn by halving.
+// NewJointDistributions is for a family that is drawn jointly, but with 2^digits cells per point; false where it is
+// drawn by halving.
 func NewJointDistributions(p *Prepared, digits uint) (*JointDistributions, bool) {
 	if p.joint == nil {
 		return nil, false

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// cuts holds the sums from which cuts are drawn. Between two gaps, and before the first and behind the last cut, base^|rows between them −
-// target| is what they weigh. What is in the same gap is drawn as so many cells of it, and sorted.
+// cuts holds the sums from which cuts are drawn. Between two gaps, and before the first and behind the last cut,
+// base^|rows between them − target| is what they weigh. What is in the same gap is drawn as so many cells of it, and
+// sorted.
 type cuts struct {
 	*jointQuantiles
 	*powerTable
@@ -14,7 +15,8 @@ type cuts struct {
 	rows    uint64
 	targets []uint64     // of the parts below each cut, and of the last part
 	inner   [][]floating // [j][m]: base^targets[j]/m, of a cut j that is the m-th from the last of a gap, counted from 1
-	t       []floating   // [r·k + j]: the sum over all cuts before cut j, which are below gap r, where j is the first in it
+	// [r·k + j]: the sum over all cuts before cut j, which are below gap r, where j is the first in it
+	t []floating
 }
 
 // sums adds up everything, one level for each cut.
@@ -31,7 +33,8 @@ func (q *jointQuantiles) sums(h Histogram, count int64) *cuts {
 	for j := range k {
 		row := make([]floating, k+2)
 		for m := 1; m < len(row); m++ {
-			row[m] = c.of(c.targets[j]).times(rounded(new(big.Float).SetPrec(powerDigits).Quo(big.NewFloat(1), big.NewFloat(float64(m)))))
+			row[m] = c.of(c.targets[j]).times(rounded(new(big.Float).SetPrec(powerDigits).Quo(big.NewFloat(1),
+				big.NewFloat(float64(m)))))
 		}
 		c.inner = append(c.inner, row)
 	}
@@ -55,9 +58,9 @@ func (c *cuts) part(j int, from, to uint64) floating {
 	return c.of(to - from - c.targets[j])
 }
 
-// level sums, for each gap r, before[i]·base^|rows between − target| over all gaps i below it. Those up to the target before r are one running
-// sum. Those nearer to r are a queue of two: the front half is summed from its end, the back half from its beginning, and the front half is
-// made anew when it is used up. Nothing is ever subtracted.
+// level sums, for each gap r, before[i]·base^|rows between − target| over all gaps i below it. Those up to the target
+// before r are one running sum. Those nearer to r are a queue of two: the front half is summed from its end, the back
+// half from its beginning, and the front half is made anew when it is used up. Nothing is ever subtracted.
 func (c *cuts) level(j int, before, front []floating) {
 	k, target := len(c.fractions), c.targets[j]
 	far, farAt := floatingZero, uint64(0)
@@ -117,7 +120,8 @@ func (c *cuts) runs(r, j int) []floating {
 	return out
 }
 
-// draw draws all quantiles of a family; false where the cuts are none of its, or the released number of rows is too large for it.
+// draw draws all quantiles of a family; false where the cuts are none of its, or the released number of rows is too
+// large for it.
 func (q *jointQuantiles) draw(src *Source, sorted []int, h Histogram, out map[int]int64) bool {
 	if q == nil {
 		return false
@@ -132,8 +136,8 @@ func (q *jointQuantiles) draw(src *Source, sorted []int, h Histogram, out map[in
 	return true
 }
 
-// draw draws the cuts from the last to the first: a gap, and how many are in it. It takes five words for each, whatever the rows are, but for
-// what chooseFloating and uniform64 take more.
+// draw draws the cuts from the last to the first: a gap, and how many are in it. It takes five words for each, whatever
+// the rows are, but for what chooseFloating and uniform64 take more.
 func (c *cuts) draw(src *Source) []int64 {
 	k := len(c.fractions)
 	words := make([][4]uint64, k)

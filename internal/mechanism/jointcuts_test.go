@@ -30,7 +30,8 @@ func (q jointQuantiles) withDigits(digits uint) *jointQuantiles {
 	return &q
 }
 
-// What is drawn is what is enumerated: points with one row, with more rows than cells, with none, in gaps of the range and beyond it.
+// What is drawn is what is enumerated: points with one row, with more rows than cells, with none, in gaps of the range
+// and beyond it.
 func TestJointMatchesLaw(t *testing.T) {
 	const draws = 6000
 	src := seededSource(21)
@@ -40,7 +41,12 @@ func TestJointMatchesLaw(t *testing.T) {
 			for digits := range uint(3) {
 				laws, _ := NewJointDistributions(p, digits)
 				q := p.joint.withDigits(digits)
-				for i, h := range []Histogram{nil, {{3, 1}}, {{-4, 2}, {1, 3}, {2, 1}, {3, 1}, {5, 7}}, {{0, 13}, {2, 40}, {5, 3}}} {
+				for i, h := range []Histogram{
+					nil,
+					{{3, 1}},
+					{{-4, 2}, {1, 3}, {2, 1}, {3, 1}, {5, 7}},
+					{{0, 13}, {2, 40}, {5, 3}},
+				} {
 					for _, count := range []int64{0, 4, int64(h.rows()) + 1} {
 						counts, c := map[string]int{}, q.sums(h.within(v.hull()), count)
 						for range draws {
@@ -51,7 +57,8 @@ func TestJointMatchesLaw(t *testing.T) {
 							counts[text]++
 						}
 						if got, limit := stattest.ChiSquare(counts, laws.Of(h, count)); got > limit {
-							t.Errorf("histogram %d on %v, %v with %d digits, %d rows released: chi-square %.1f above %.1f", i, v, fractions, digits, count, got, limit)
+							t.Errorf("histogram %d on %v, %v with %d digits, %d rows released: chi-square %.1f above %.1f", i, v, fractions,
+								digits, count, got, limit)
 						}
 					}
 				}
@@ -109,7 +116,8 @@ func TestJointLevels(t *testing.T) {
 					want = want.plus(before[i].times(c.part(j, c.gaps[i].below, g.below)))
 				}
 				got := c.t[r*len(c.fractions)+j]
-				if ratio := (floating{got.m, got.e - want.e}).float() / float64(want.m); r > 0 && math.Abs(ratio-1) > 1e-12 || r == 0 && got != want {
+				if ratio := (floating{got.m, got.e - want.e}).float() / float64(want.m); r > 0 && math.Abs(ratio-1) > 1e-12 ||
+					r == 0 && got != want {
 					t.Fatalf("ε %g, cut %d, gap %d: %v instead of %v", epsilon, j, r, got, want)
 				}
 			}
@@ -126,7 +134,8 @@ func TestJointLevels(t *testing.T) {
 	}
 }
 
-// Each row that is added to a point takes a cell of its own and leaves the others where they are; all cells get as many.
+// Each row that is added to a point takes a cell of its own and leaves the others where they are; all cells get as
+// many.
 func TestRowsOfAPointAreNested(t *testing.T) {
 	for digits := range uint(7) {
 		f := newFineGrid(Range{{0, 0}}, digits)
@@ -162,7 +171,8 @@ func TestJointDrawsAreConstant(t *testing.T) {
 		if _, joint := prepared[0].Jointly(); !joint {
 			t.Fatalf("%d quantiles are not drawn jointly", k)
 		}
-		for _, h := range append(slices.Clone(histograms), nil, Histogram{{400, 1}}, Histogram{{0, 5}, {450, 1 << 12}, {999, 3}}) {
+		for _, h := range append(slices.Clone(histograms), nil, Histogram{{400, 1}},
+			Histogram{{0, 5}, {450, 1 << 12}, {999, 3}}) {
 			for range 20 {
 				before := src.Draws()
 				z := DrawFamily(src, list, members, prepared, h)
@@ -180,7 +190,14 @@ func TestJointDrawsAreConstant(t *testing.T) {
 // What is chosen at once is what more digits choose, and shares are exact.
 func TestChooseFloating(t *testing.T) {
 	src := seededSource(23)
-	weights := []floating{floatingZero, floatingInt(3), {1 << 63, -200}, {1 << 63, -400}, floatingInt(1 << 40), {1<<64 - 1, -63}, {1 << 63, -5000}}
+	weights := []floating{
+		floatingZero, floatingInt(3),
+		{1 << 63, -200},
+		{1 << 63, -400},
+		floatingInt(1 << 40),
+		{1<<64 - 1, -63},
+		{1 << 63, -5000},
+	}
 	counts, law := map[int]int{}, map[int]float64{1: 3, 4: 1 << 40, 5: 2}
 	weights[4] = floatingInt(4)
 	law[4] = 4
@@ -214,7 +231,8 @@ func TestChooseFloating(t *testing.T) {
 	for _, x := range []float64{.25, 1 - 1e-7, math.Exp(-4)} {
 		p := newPowerTable(x)
 		for _, n := range []uint64{0, 1, 77, 1023, 1024, 50_000, 1 << 20, 1<<24 + 12345} {
-			if want := math.Exp(float64(n) * math.Log(x)); want > 1e-300 && math.Abs(p.of(n).float()/want-1) > 1e-12*(1+float64(n)) {
+			if want := math.Exp(float64(n) * math.Log(x)); want > 1e-300 &&
+				math.Abs(p.of(n).float()/want-1) > 1e-12*(1+float64(n)) {
 				t.Errorf("%g^%d is %g instead of %g", x, n, p.of(n).float(), want)
 			}
 		}
@@ -228,7 +246,8 @@ func TestManyRowsAreHalved(t *testing.T) {
 	src := seededSource(24)
 	before := src.Draws()
 	z := DrawFamily(src, list, members, prepared, Histogram{{0, 1 << 40}, {700, 1 << 40}, {1000, 1 << 39}})
-	if got := src.Draws() - before; got != batch*wordsPerCandidate+27 || !slices.Equal(z, []int64{0, 0, 0, 0, 700, 700, 700, 700, 1000}) && z[8] != 1000 {
+	if got := src.Draws() - before; got != batch*wordsPerCandidate+27 ||
+		!slices.Equal(z, []int64{0, 0, 0, 0, 700, 700, 700, 700, 1000}) && z[8] != 1000 {
 		t.Errorf("%v with %d words", z, got)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Several quantiles that are drawn jointly, under a pure guarantee (after Gillenwater, Joseph and Kulesza 2021; docs/mechanisms.md, section 9):
-// first the number of rows with Laplace noise, from which follow the numbers of rows that the parts between the quantiles should have, and
-// then all cuts at once, by how far those that they have are from these. A row is in one part.
+// Several quantiles that are drawn jointly, under a pure guarantee (after Gillenwater, Joseph and Kulesza 2021;
+// docs/mechanisms.md, section 9): first the number of rows with Laplace noise, from which follow the numbers of rows
+// that the parts between the quantiles should have, and then all cuts at once, by how far those that they have are from
+// these. A row is in one part.
 type jointQuantiles struct {
 	grid      fineGrid
 	fractions []uint64 // in 2^−20, rising
@@ -34,10 +35,12 @@ const (
 	mostJoint = 32
 )
 
-// countShare is the part of a price that the number of rows takes: near the optimum for 3 to 20 quantiles, about which the error is flat.
+// countShare is the part of a price that the number of rows takes: near the optimum for 3 to 20 quantiles, about which
+// the error is flat.
 func countShare(quantiles int) float64 { return .38 / math.Sqrt(float64(quantiles)) }
 
-// prepareQuantiles prepares the quantiles of a family, sorted by their fractions: jointly where that errs clearly less than halving does.
+// prepareQuantiles prepares the quantiles of a family, sorted by their fractions: jointly where that errs clearly less
+// than halving does.
 func prepareQuantiles(list []Release, sorted []int, g Guarantee, out []*Prepared) error {
 	joint := g.pure() && len(sorted) <= mostJoint && jointError(list, sorted) < jointGain*halvingError(list, sorted)
 	if joint && prepareJointly(list, sorted, g, out) {
@@ -53,7 +56,8 @@ func prepareJointly(list []Release, sorted []int, g Guarantee, out []*Prepared) 
 	rest.Epsilon -= count.Epsilon
 	r := list[sorted[0]]
 	rows, err := Prepare(Release{
-		Name: "rows of " + r.Name, Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: r.Sensitivity, Total: r.Total, Groups: r.Groups, Layer: r.Layer,
+		Name: "rows of " + r.Name, Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: r.Sensitivity, Total: r.Total,
+		Groups: r.Groups, Layer: r.Layer,
 		Choice: Choice{Laplace, Clamp, Tight},
 	}, count)
 	if err != nil {
@@ -67,7 +71,8 @@ func prepareJointly(list []Release, sorted []int, g Guarantee, out []*Prepared) 
 	parts := task.parts()
 	row := target(rest.Epsilon) / parts / task.step()
 	j := &jointQuantiles{
-		grid: newFineGrid(v, first.rank.cellDigits()), count: rows, most: int64(jointWork / (k * (k + 8))), epsilon: g.Epsilon,
+		grid: newFineGrid(v, first.rank.cellDigits()), count: rows, most: int64(jointWork / (k * (k + 8))),
+		epsilon: g.Epsilon,
 	}
 	if 4*jointSlack > slackShare*row || 32*rows.Chosen().Scale > float64(j.most) {
 		return false
@@ -99,8 +104,9 @@ func (s *rankSampler) cellDigits() uint {
 	return digits
 }
 
-// jointError is the mean squared error of quantiles that are drawn jointly, in ranks, of a unit with one row and at a price of 1, where rows
-// lie close. The k + 1 parts have Laplace errors that add up to that of the number of rows: a bridge.
+// jointError is the mean squared error of quantiles that are drawn jointly, in ranks, of a unit with one row and at a
+// price of 1, where rows lie close. The k + 1 parts have Laplace errors that add up to that of the number of rows: a
+// bridge.
 func jointError(list []Release, sorted []int) (mean float64) {
 	k := float64(len(sorted))
 	s := countShare(len(sorted))
@@ -134,7 +140,8 @@ func halvingError(list []Release, sorted []int) float64 {
 	return sum / float64(len(sorted))
 }
 
-// Jointly says whether a quantile is drawn jointly with the others of its family, and for what ε all of them were prepared then.
+// Jointly says whether a quantile is drawn jointly with the others of its family, and for what ε all of them were
+// prepared then.
 func (p *Prepared) Jointly() (epsilon float64, ok bool) {
 	if p.joint == nil {
 		return 0, false

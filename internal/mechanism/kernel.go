@@ -33,7 +33,8 @@ func newKernel(noise Noise, kappa float64) kernel {
 	return kernel{noise: noise, kappa: kappa, k: uint64(frac * (1 << 53)), m: 53 - exp}
 }
 
-// Scale is λ = 1/κ of the Laplace noise, σ = 1/√(2κ) of the Gaussian, in grid steps; of the staircase half of all weight over that of 0.
+// Scale is λ = 1/κ of the Laplace noise, σ = 1/√(2κ) of the Gaussian, in grid steps; of the staircase half of all
+// weight over that of 0.
 func (n kernel) scale() float64 {
 	switch n.noise {
 	case Laplace:

@@ -2,12 +2,13 @@ package mechanism
 
 import "math"
 
-// Laplace cells have Laplace noise on their numbers, clamped to these. All cells but the first and the last are as long as one unit can move the
-// value, Δ, so a unit moves it to the next cell at most, and that costs κ however far it is moved within. Noise on the values
-// themselves tells more of where in its cell a value is than the rounding to the few points of a short range leaves.
+// Laplace cells have Laplace noise on their numbers, clamped to these. All cells but the first and the last are as long
+// as one unit can move the value, Δ, so a unit moves it to the next cell at most, and that costs κ however far it is
+// moved within. Noise on the values themselves tells more of where in its cell a value is than the rounding to the few
+// points of a short range leaves.
 
-// newLaplaceCells has the cells of the least mean squared error over a uniform true value of h, the first of which is at most step long, and the last
-// shorter than two steps.
+// newLaplaceCells has the cells of the least mean squared error over a uniform true value of h, the first of which is
+// at most step long, and the last shorter than two steps.
 func newLaplaceCells(h Interval, kappa float64, step int) *cellPartition {
 	n := int(h.span()) + 1
 	best, least := &cellPartition{last: []int64{h.Hi}, point: []int64{h.Lo + int64(n-1)/2}}, math.Inf(1)
@@ -45,7 +46,8 @@ func laplaceCellsCost(ends []int, kappa float64) (sum float64, points []int64) {
 	return sum, points
 }
 
-// laplaceCellLog is the logarithm of the probability of cell i of so many where the true value is in cell own. The first and the last have all that lies beyond.
+// laplaceCellLog is the logarithm of the probability of cell i of so many where the true value is in cell own. The
+// first and the last have all that lies beyond.
 func laplaceCellLog(kappa float64, own, i, cells int) float64 {
 	l := -kappa*math.Abs(float64(i-own)) - math.Log1p(math.Exp(-kappa))
 	switch {

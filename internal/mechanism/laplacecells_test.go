@@ -66,7 +66,8 @@ func TestLadderMovesOneCell(t *testing.T) {
 // TestLadderMargins: a margin of any probability holds.
 func TestLadderMargins(t *testing.T) {
 	for _, noise := range []Noise{Laplace, Staircase} {
-		p := prepareCells(t, Release{Range: Range{{0, 30}}, Sensitivity: 15, Choice: Choice{Noise: noise}}, Guarantee{Epsilon: 4})
+		p := prepareCells(t, Release{Range: Range{{0, 30}}, Sensitivity: 15, Choice: Choice{Noise: noise}},
+			Guarantee{Epsilon: 4})
 		law := p.Tabulate()
 		for _, probability := range []float64{.5, .9, confidence, .975, .999} {
 			m := p.ErrorQuantile(probability)

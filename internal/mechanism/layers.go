@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Layered says whether a release may share a layer's charge: its divergence, divided by the rows that cause it, must not
-// fall with them. That holds for noise that is bounded afterwards and for quantiles; truncation costs most for the first
-// row (docs/mechanisms.md, section 13).
+// Layered says whether a release may share a layer's charge: its divergence, divided by the rows that cause it, must
+// not fall with them. That holds for noise that is bounded afterwards and for quantiles; truncation costs most for the
+// first row (docs/mechanisms.md, section 13).
 func (r Release) Layered() bool {
 	return r.Layer > 0 && r.Kind != Selection && r.Choice.Bounding != Truncate && r.Choice.Calibration != Paper
 }
 
-// layers groups the indices of a list by layer, and families of quantiles that are in none, in the order of the list. Releases that cannot
-// share are alone.
+// layers groups the indices of a list by layer, and families of quantiles that are in none, in the order of the list.
+// Releases that cannot share are alone.
 func layers(list []Release) [][]int {
 	type group struct{ layer, family int }
 	var out [][]int
@@ -40,8 +40,8 @@ func layers(list []Release) [][]int {
 }
 
 // Compose is what a list of releases costs together: a layer costs, at every order, what the dearest of its members
-// does, joint noise what one vector costs, and a family of quantiles what FamilyCurve says; everything else adds up. prepared[i] is
-// the mechanism of list[i].
+// does, joint noise what one vector costs, and a family of quantiles what FamilyCurve says; everything else adds up.
+// prepared[i] is the mechanism of list[i].
 func Compose(list []Release, prepared []*Prepared) Curve {
 	var total Curve
 	vectors := map[*Cube]bool{}
@@ -75,8 +75,8 @@ func Compose(list []Release, prepared []*Prepared) Curve {
 	return total
 }
 
-// Covers says that no order costs less than d does, but for a relative error of adding up. What is no number covers nothing, and nothing
-// covers it.
+// Covers says that no order costs less than d does, but for a relative error of adding up. What is no number covers
+// nothing, and nothing covers it.
 func (c Curve) Covers(d Curve, rounding float64) bool {
 	for i, r := range d.Renyi {
 		if c.Renyi == nil && r != 0 || c.Renyi != nil && !(r <= c.Renyi[i]*(1+rounding)) {

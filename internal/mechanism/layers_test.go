@@ -34,7 +34,8 @@ func TestLayersShare(t *testing.T) {
 		}
 	}
 	for i := range Orders {
-		want := out[0].Curve().Renyi[i] + math.Max(out[1].Curve().Renyi[i], out[3].Curve().Renyi[i]) + out[2].Curve().Renyi[i] + out[4].Curve().Renyi[i]
+		want := out[0].Curve().Renyi[i] + math.Max(out[1].Curve().Renyi[i], out[3].Curve().Renyi[i]) +
+			out[2].Curve().Renyi[i] + out[4].Curve().Renyi[i]
 		near(t, "curve", total.Renyi[i], want, 1e-12)
 	}
 	if c := Compose(nil, nil); c.Pure != 0 || c.Renyi != nil {
@@ -73,12 +74,16 @@ func TestNoNumberIsNotCovered(t *testing.T) {
 	}
 }
 
-// TestWholeRowsInEachGroup: a unit's rows that are as many in each group cost what is between those of one row more and one less.
+// TestWholeRowsInEachGroup: a unit's rows that are as many in each group cost what is between those of one row more and
+// one less.
 func TestWholeRowsInEachGroup(t *testing.T) {
 	for _, noise := range []Noise{Gaussian, Laplace} {
 		var costs []float64
 		for _, total := range []int64{19, 20, 21} {
-			r := Release{Kind: Scalar, Name: "n", Sensitivity: total, Total: total, Groups: 4, Range: []Interval{{0, NoUpper}}, Choice: Choice{Noise: noise, Bounding: Truncate}}
+			r := Release{
+				Kind: Scalar, Name: "n", Sensitivity: total, Total: total, Groups: 4, Range: []Interval{{0, NoUpper}},
+				Choice: Choice{Noise: noise, Bounding: Truncate},
+			}
 			p, err := Prepare(r, Guarantee{Epsilon: 0.5, Order: 2})
 			if err != nil {
 				t.Fatal(err)

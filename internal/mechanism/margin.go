@@ -7,15 +7,16 @@ import (
 	"slices"
 )
 
-// confidence is the probability that |released − true| stays within a margin, whatever the true value is; Wrong, that it does not.
+// confidence is the probability that |released − true| stays within a margin, whatever the true value is; Wrong, that
+// it does not.
 const (
 	confidence = 0.95
 	Wrong      = 1 - confidence
 )
 
-// plainQuantile is the least m with P(|d| ≤ m) ≥ probability for the untruncated noise. It holds for every bounding of an interval:
-// folding and clamping bring a value no further from a true value inside, and truncation removes more of the far part
-// than of the near part on either side (docs/mechanisms.md, proposition 8).
+// plainQuantile is the least m with P(|d| ≤ m) ≥ probability for the untruncated noise. It holds for every bounding of
+// an interval: folding and clamping bring a value no further from a true value inside, and truncation removes more of
+// the far part than of the near part on either side (docs/mechanisms.md, proposition 8).
 func (n kernel) plainQuantile(probability float64) float64 {
 	far := math.Ceil(n.reach())
 	all := n.sums(0, far+1).m0
@@ -49,7 +50,8 @@ func leastInteger(hi float64, ok func(float64) bool) float64 {
 	return hi
 }
 
-// errorQuantile is the quantile of |released − true| at a probability and at the worst true value: a function of public quantities.
+// errorQuantile is the quantile of |released − true| at a probability and at the worst true value: a function of public
+// quantities.
 func (d design) errorQuantile(open bool, probability float64) float64 {
 	h := d.v.hull()
 	interval := len(d.v) == 1
@@ -111,8 +113,8 @@ func (d design) sampledErrorQuantile(s, probability float64, post func(y float64
 	return float64(d.v.hull().span())
 }
 
-// ErrorQuantile is the least m that |released − true| exceeds with a probability of at most 1 − probability, whatever the true value is, before the
-// range caps it; 0 for a release without noise of that kind.
+// ErrorQuantile is the least m that |released − true| exceeds with a probability of at most 1 − probability, whatever
+// the true value is, before the range caps it; 0 for a release without noise of that kind.
 func (p *Prepared) ErrorQuantile(probability float64) float64 {
 	if p.quantiles == nil {
 		return 0
@@ -195,7 +197,8 @@ func (p *Prepared) Interval(released, count int64, wrong float64) (lo, hi int64)
 	return h.clamp(released - m), h.clamp(released + m)
 }
 
-// PlannedMargin is the 95% margin before anything is released: at a value far from the bounds, at most the range's length.
+// PlannedMargin is the 95% margin before anything is released: at a value far from the bounds, at most the range's
+// length.
 func (p *Prepared) PlannedMargin() float64 {
 	q := p.ErrorQuantile(confidence)
 	if p.quantiles == nil || p.release.Kind == SumGivenCount {
@@ -222,8 +225,8 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 	return least, err
 }
 
-// LeastGuarantee is the least guarantee, to three digits of its Epsilon, at which the mechanism that Prepare would choose is good enough,
-// at most g. false: not even that is.
+// LeastGuarantee is the least guarantee, to three digits of its Epsilon, at which the mechanism that Prepare would
+// choose is good enough, at most g. false: not even that is.
 func LeastGuarantee(r Release, g Guarantee, enough func(*Prepared) bool) (Guarantee, bool, error) {
 	at := func(eps float64) Guarantee { return Guarantee{Epsilon: eps, Delta: g.Delta, Order: g.Order} }
 	fits := func(eps float64) (ok bool, least float64, err error) {

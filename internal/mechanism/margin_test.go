@@ -14,21 +14,62 @@ var marginReleases = []struct {
 }{
 	{"count", Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1}, Guarantee{Epsilon: .5}},
 	{"open count", Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1}, Guarantee{Epsilon: .5, Delta: 1e-6}},
-	{"narrow truncated laplace", Release{Kind: Scalar, Range: Range{{0, 10}}, Sensitivity: 5, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .5}},
-	{"truncated laplace", Release{Kind: Scalar, Range: Range{{0, 300}}, Sensitivity: 5, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: 1}},
-	{"truncated gaussian", Release{Kind: Scalar, Range: Range{{-30, 30}}, Sensitivity: 2, Choice: Choice{Noise: Gaussian, Bounding: Truncate}}, Guarantee{Epsilon: 1}},
-	{"paper gaussian", Release{Kind: Scalar, Range: Range{{-30, 30}}, Sensitivity: 2, Choice: Choice{Gaussian, Truncate, Paper}}, Guarantee{Epsilon: 1}},
-	{"gaussian rdp", Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Choice: Choice{Noise: Gaussian}}, Guarantee{Epsilon: .5, Delta: 1e-6}},
-	{"denoised", Release{Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Denoise}}, Guarantee{Epsilon: .7}},
-	{"clamped", Release{Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Clamp}}, Guarantee{Epsilon: .7}},
-	{"gaps truncated", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .7}},
-	{"gaps folded", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Fold}}, Guarantee{Epsilon: .7}},
+	{"narrow truncated laplace", Release{
+		Kind: Scalar, Range: Range{{0, 10}}, Sensitivity: 5,
+		Choice: Choice{Noise: Laplace, Bounding: Truncate},
+	}, Guarantee{Epsilon: .5}},
+	{"truncated laplace", Release{
+		Kind: Scalar, Range: Range{{0, 300}}, Sensitivity: 5,
+		Choice: Choice{Noise: Laplace, Bounding: Truncate},
+	}, Guarantee{Epsilon: 1}},
+	{"truncated gaussian", Release{
+		Kind: Scalar, Range: Range{{-30, 30}}, Sensitivity: 2,
+		Choice: Choice{Noise: Gaussian, Bounding: Truncate},
+	}, Guarantee{Epsilon: 1}},
+	{"paper gaussian", Release{
+		Kind: Scalar, Range: Range{{-30, 30}}, Sensitivity: 2,
+		Choice: Choice{Gaussian, Truncate, Paper},
+	}, Guarantee{Epsilon: 1}},
+	{
+		"gaussian rdp",
+		Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Choice: Choice{Noise: Gaussian}},
+		Guarantee{Epsilon: .5, Delta: 1e-6},
+	},
+	{"denoised", Release{
+		Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3,
+		Choice: Choice{Noise: Laplace, Bounding: Denoise},
+	}, Guarantee{Epsilon: .7}},
+	{"clamped", Release{
+		Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3,
+		Choice: Choice{Noise: Laplace, Bounding: Clamp},
+	}, Guarantee{Epsilon: .7}},
+	{"gaps truncated", Release{
+		Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3,
+		Choice: Choice{Noise: Laplace, Bounding: Truncate},
+	}, Guarantee{Epsilon: .7}},
+	{"gaps folded", Release{
+		Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3,
+		Choice: Choice{Noise: Laplace, Bounding: Fold},
+	}, Guarantee{Epsilon: .7}},
 	{"chained", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
-	{"chained truncated", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .5, Delta: 1e-6}},
-	{"order", Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Total: 9, Groups: 5}, Guarantee{Epsilon: .05, Order: 12}},
+	{"chained truncated", Release{
+		Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30,
+		Choice: Choice{Noise: Laplace, Bounding: Truncate},
+	}, Guarantee{Epsilon: .5, Delta: 1e-6}},
+	{
+		"order",
+		Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Total: 9, Groups: 5},
+		Guarantee{Epsilon: .05, Order: 12},
+	},
 	{"order narrow", Release{Kind: Scalar, Range: Range{{0, 10}}, Sensitivity: 5}, Guarantee{Epsilon: .01, Order: 20}},
-	{"order truncated", Release{Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 2, Choice: Choice{Noise: Gaussian, Bounding: Truncate}}, Guarantee{Epsilon: .02, Order: 4}},
-	{"order chained", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 90, Total: 90, Groups: 3, Layer: 2}, Guarantee{Epsilon: .1, Order: 9}},
+	{"order truncated", Release{
+		Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 2,
+		Choice: Choice{Noise: Gaussian, Bounding: Truncate},
+	}, Guarantee{Epsilon: .02, Order: 4}},
+	{"order chained", Release{
+		Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 90, Total: 90, Groups: 3,
+		Layer: 2,
+	}, Guarantee{Epsilon: .1, Order: 9}},
 }
 
 // Wherever the true value is, 95% of the releases are within their own margin, and the interval says the same.
@@ -111,7 +152,10 @@ func TestStdDevOfOpenRanges(t *testing.T) {
 	for _, noise := range []Noise{Laplace, Gaussian} {
 		for _, bounding := range []Bounding{Clamp, Fold} {
 			deviation := func(hi, z int64) float64 {
-				p, err := Prepare(Release{Kind: Scalar, Sensitivity: 1, Groups: 1, Range: Range{{Lo: 0, Hi: hi}}, Choice: Choice{Noise: noise, Bounding: bounding}},
+				p, err := Prepare(Release{
+					Kind: Scalar, Sensitivity: 1, Groups: 1, Range: Range{{Lo: 0, Hi: hi}},
+					Choice: Choice{Noise: noise, Bounding: bounding},
+				},
 					Guarantee{Epsilon: 1, Delta: 1e-6})
 				if err != nil {
 					t.Fatal(err)
@@ -143,11 +187,15 @@ func TestEpsilonForMargin(t *testing.T) {
 		if p.PlannedMargin() > margin {
 			t.Errorf("%s: epsilon %g has margin %g, not %g", c.name, got.Epsilon, p.PlannedMargin(), margin)
 		}
-		if q, err := Prepare(c.r, Guarantee{Epsilon: got.Epsilon * .98, Delta: g.Delta, Order: g.Order}); err == nil && q.PlannedMargin() <= margin && margin < float64(p.rangeAt(1000).hull().span()) {
+		if q, err := Prepare(c.r, Guarantee{Epsilon: got.Epsilon * .98, Delta: g.Delta, Order: g.Order}); err == nil &&
+			q.PlannedMargin() <= margin && margin < float64(p.rangeAt(1000).hull().span()) {
 			t.Errorf("%s: epsilon %g is not the least for margin %g", c.name, got.Epsilon, margin)
 		}
 	}
-	wide := Release{Kind: Scalar, Range: Range{{0, 1 << 58}}, Sensitivity: 1 << 45, Choice: Choice{Noise: Laplace, Bounding: Fold}}
+	wide := Release{
+		Kind: Scalar, Range: Range{{0, 1 << 58}}, Sensitivity: 1 << 45,
+		Choice: Choice{Noise: Laplace, Bounding: Fold},
+	}
 	if g, err := EpsilonForMargin(wide, 1<<57, Guarantee{Epsilon: 1}); err != nil || g.Epsilon > .01 {
 		t.Errorf("a margin wider than any noise that can be drawn: epsilon %g, %v", g.Epsilon, err)
 	}

@@ -103,7 +103,8 @@ func (n kernel) gaussianSums(lo, hi float64) sums {
 	i2 := i0/(2*k) + (lo*e0-hi*e1)/(2*k)
 	fifth := func(x, e float64) float64 { return -e * k * k * k * x * (32*k*k*x*x*x*x - 160*k*x*x + 120) }
 	third := func(x, e float64) float64 { return e * (12*k*k*x - 8*k*k*k*x*x*x) }
-	s.m0 = i0 + (e0+e1)/2 + (-2*k*hi*e1+2*k*lo*e0)/12 - (third(hi, e1)-third(lo, e0))/720 + (fifth(hi, e1)-fifth(lo, e0))/30240
+	s.m0 = i0 + (e0+e1)/2 + (-2*k*hi*e1+2*k*lo*e0)/12 - (third(hi, e1)-third(lo, e0))/720 + (fifth(hi, e1)-fifth(lo, e0))/
+		30240
 	slope1 := func(x, e float64) float64 { return e * (1 - 2*k*x*x) }
 	s.m1 = i1 + (lo*e0+hi*e1)/2 + (slope1(hi, e1)-slope1(lo, e0))/12
 	bend1 := func(x, e float64) float64 { return e * k * (-6 + 24*k*x*x - 8*k*k*x*x*x*x) }

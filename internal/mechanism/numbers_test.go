@@ -15,7 +15,8 @@ func near(t *testing.T, what string, got, want, rel float64) {
 	}
 }
 
-// The tight univariate rows of docs/mechanisms.md, section 2, and the paper's σ beside them, with the paper's true loss.
+// The tight univariate rows of docs/mechanisms.md, section 2, and the paper's σ beside them, with the paper's true
+// loss.
 func TestUnivariateGaussian(t *testing.T) {
 	for _, c := range []struct{ l, delta, eps, paper, paperLoss, tight float64 }{
 		{10, 1, 1, 3.607, .538, 2.758},
@@ -31,7 +32,8 @@ func TestUnivariateGaussian(t *testing.T) {
 		paper := math.Sqrt(ChenHaleVariance(c.l, c.delta, c.eps))
 		near(t, "paper σ", paper, c.paper, 2e-4)
 		if !math.IsNaN(c.paperLoss) {
-			near(t, "paper loss", oneGroup(v, c.delta*grid, Guarantee{}).pureLoss(newKernel(Gaussian, kappaOf(Gaussian, paper*grid)), Truncate), c.paperLoss, 2e-2)
+			near(t, "paper loss", oneGroup(v, c.delta*grid, Guarantee{}).pureLoss(
+				newKernel(Gaussian, kappaOf(Gaussian, paper*grid)), Truncate), c.paperLoss, 2e-2)
 		}
 	}
 }
@@ -83,11 +85,56 @@ func TestErrorTable(t *testing.T) {
 		l, eps                                       float64
 		paper, tight, croft, ltight, fold, clamp, dn pair
 	}{
-		{1, 1, pair{.41, .55}, pair{.38, .50}, pair{.39, .54}, pair{.37, .50}, pair{.40, .55}, pair{.46, .51}, pair{.28, .47}},
-		{5, .5, pair{1.91, 2.57}, pair{1.70, 2.19}, pair{1.79, 2.43}, pair{1.73, 2.35}, pair{1.64, 2.17}, pair{1.67, 1.69}, pair{1.24, 1.96}},
-		{10, 1, pair{2.89, 3.52}, pair{2.38, 2.75}, pair{2.14, 2.66}, pair{1.84, 2.22}, pair{1.28, 1.41}, pair{1.25, 1.39}, pair{1.19, 1.41}},
-		{100, .5, pair{13.9, 15.0}, pair{12.5, 13.4}, pair{5.43, 5.66}, pair{4.86, 5.03}, pair{2.80, 2.83}, pair{2.74, 2.83}, none},
-		{1000, 1, pair{31.7, 32.0}, pair{30.9, 31.2}, pair{2.83, 2.83}, pair{2.28, 2.28}, pair{1.41, 1.41}, pair{1.38, 1.41}, none},
+		{
+			1, 1,
+			pair{.41, .55},
+			pair{.38, .50},
+			pair{.39, .54},
+			pair{.37, .50},
+			pair{.40, .55},
+			pair{.46, .51},
+			pair{.28, .47},
+		},
+		{
+			5, .5,
+			pair{1.91, 2.57},
+			pair{1.70, 2.19},
+			pair{1.79, 2.43},
+			pair{1.73, 2.35},
+			pair{1.64, 2.17},
+			pair{1.67, 1.69},
+			pair{1.24, 1.96},
+		},
+		{
+			10, 1,
+			pair{2.89, 3.52},
+			pair{2.38, 2.75},
+			pair{2.14, 2.66},
+			pair{1.84, 2.22},
+			pair{1.28, 1.41},
+			pair{1.25, 1.39},
+			pair{1.19, 1.41},
+		},
+		{
+			100, .5,
+			pair{13.9, 15.0},
+			pair{12.5, 13.4},
+			pair{5.43, 5.66},
+			pair{4.86, 5.03},
+			pair{2.80, 2.83},
+			pair{2.74, 2.83},
+			none,
+		},
+		{
+			1000, 1,
+			pair{31.7, 32.0},
+			pair{30.9, 31.2},
+			pair{2.83, 2.83},
+			pair{2.28, 2.28},
+			pair{1.41, 1.41},
+			pair{1.38, 1.41},
+			none,
+		},
 	} {
 		grid := math.Round(fine / c.l)
 		tk := oneGroup(Range{{0, int64(c.l * grid)}}, grid, Guarantee{Epsilon: c.eps})

@@ -2,8 +2,8 @@ package mechanism
 
 import "math"
 
-// Outline draws the distribution of what a scalar release gives, at two true values, over a window of its range. It follows from public
-// quantities alone. All integers are grid steps.
+// Outline draws the distribution of what a scalar release gives, at two true values, over a window of its range. It
+// follows from public quantities alone. All integers are grid steps.
 type Outline struct {
 	Window       Interval // it is cut into parts
 	Points, Last int64    // grid points of each part but the last, and of that
@@ -23,7 +23,8 @@ const (
 	outlineMargins = 5   // to either side of the true value
 )
 
-// Outline is nil of releases that are no scalars, and of ranges with gaps or of one point. It is shared: whoever gets it must not change it.
+// Outline is nil of releases that are no scalars, and of ranges with gaps or of one point. It is shared: whoever gets
+// it must not change it.
 func (p *Prepared) Outline() *Outline {
 	if p.outline == nil {
 		return nil
@@ -79,7 +80,8 @@ func (p *Prepared) outlined(o *Outline, h Interval, s int64) []float64 {
 	return list
 }
 
-// runs gives the probability of a run of points of h at the true value s; nil of a bounding that takes noisy values to points one by one.
+// runs gives the probability of a run of points of h at the true value s; nil of a bounding that takes noisy values to
+// points one by one.
 func (p *Prepared) runs(h Interval, s float64) func(Interval) float64 {
 	if p.cube != nil {
 		m := p.cube.marginal(p.coordinate)
@@ -115,7 +117,8 @@ func (p *Prepared) runs(h Interval, s float64) func(Interval) float64 {
 	return nil
 }
 
-// foldedRuns is runs of noise that is folded into h: it adds the images of a run, as foldedError does those of the range.
+// foldedRuns is runs of noise that is folded into h: it adds the images of a run, as foldedError does those of the
+// range.
 func foldedRuns(h Interval, s, total, far float64, run func(lo, count float64) sums) func(Interval) float64 {
 	const most = 40 // images to either side: the rest is uniform
 	a, n := float64(h.Lo), float64(h.span())+1
@@ -139,8 +142,9 @@ func foldedRuns(h Interval, s, total, far float64, run func(lo, count float64) s
 	}
 }
 
-// eachReleased visits runs of points with the probabilities that noisy values or cells bring to them, at the true value s. Noisy values are taken
-// one by one, or where the noise is wide in runs, which are spread over what their ends are released as.
+// eachReleased visits runs of points with the probabilities that noisy values or cells bring to them, at the true value
+// s. Noisy values are taken one by one, or where the noise is wide in runs, which are spread over what their ends are
+// released as.
 func (d design) eachReleased(s float64, visit func(to Interval, probability float64)) {
 	if d.bounding == Cells {
 		d.each(s, func(z, probability float64) { visit(Interval{int64(z), int64(z)}, probability) })

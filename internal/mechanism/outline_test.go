@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOutlineIsTheLaw: what is drawn is what enumeration finds, of every noise and bounding, whether a part is one point or several.
+// TestOutlineIsTheLaw: what is drawn is what enumeration finds, of every noise and bounding, whether a part is one
+// point or several.
 func TestOutlineIsTheLaw(t *testing.T) {
 	drawn := map[string]bool{}
 	for _, noise := range []Noise{Laplace, Gaussian, Staircase} {
@@ -15,9 +16,22 @@ func TestOutlineIsTheLaw(t *testing.T) {
 			for _, c := range []struct {
 				length, step int64
 				eps, delta   float64
-			}{{1, 1, 1, 0}, {3, 3, .01, 1e-6}, {10, 3, 1, 0}, {10, 3, 1, 1e-6}, {30, 2, 1, 1e-6}, {60, 20, 1, 0}, {119, 40, 1, 1e-6}, {400, 30, 1, 0}, {500, 20, 1, 1e-6}} {
+			}{
+				{1, 1, 1, 0},
+				{3, 3, .01, 1e-6},
+				{10, 3, 1, 0},
+				{10, 3, 1, 1e-6},
+				{30, 2, 1, 1e-6},
+				{60, 20, 1, 0},
+				{119, 40, 1, 1e-6},
+				{400, 30, 1, 0},
+				{500, 20, 1, 1e-6},
+			} {
 				v := Range{{-4, c.length - 4}}
-				p, err := Prepare(Release{Kind: Scalar, Range: v, Sensitivity: c.step, Choice: Choice{Noise: noise, Bounding: bounding}}, Guarantee{Epsilon: c.eps, Delta: c.delta})
+				p, err := Prepare(Release{
+					Kind: Scalar, Range: v, Sensitivity: c.step,
+					Choice: Choice{Noise: noise, Bounding: bounding},
+				}, Guarantee{Epsilon: c.eps, Delta: c.delta})
 				if err != nil {
 					continue
 				}
@@ -25,7 +39,8 @@ func TestOutlineIsTheLaw(t *testing.T) {
 				drawn[string(noise)+" "+string(bounding)] = true
 				o, law := p.Outline(), p.Tabulate()
 				far := p.Chosen().distance(24)
-				exact := bounding != Denoise && bounding != Fold || far < 2*outlineRuns // wider noise is spread evenly over short runs, or over far images
+				// wider noise is spread evenly over short runs, or over far images
+				exact := bounding != Denoise && bounding != Fold || far < 2*outlineRuns
 				wants(t, name, o, o.Inside, law, exact)
 				wants(t, name+", at its end", o, *o.End, law, exact)
 				if o.End.True != -4 {
@@ -57,7 +72,8 @@ func wants(t *testing.T, name string, o *Outline, w Weights, law Distribution, e
 			t.Errorf("%s: %g up to part %d, enumeration %g", name, got, i, want)
 		}
 	}
-	if whole := o.Window == (Interval{law.Lo, law.Lo + int64(len(law.Log)) - 1}); whole && math.Abs(got-1) > 1e-9 || len(w.Parts) > outlineParts || o.Points*int64(len(w.Parts)-1)+o.Last != int64(o.Window.span()+1) {
+	if whole := o.Window == (Interval{law.Lo, law.Lo + int64(len(law.Log)) - 1}); whole && math.Abs(got-1) > 1e-9 ||
+		len(w.Parts) > outlineParts || o.Points*int64(len(w.Parts)-1)+o.Last != int64(o.Window.span()+1) {
 		t.Errorf("%s: %d weights of %d and %d points add up to %g", name, len(w.Parts), o.Points, o.Last, got)
 	}
 }
@@ -75,7 +91,10 @@ func TestOutlineOfOpenRanges(t *testing.T) {
 		{Interval{0, 1 << 40}, Laplace, true},
 	} {
 		for _, bounding := range []Bounding{Truncate, Clamp, Fold, Denoise} {
-			p, err := Prepare(Release{Kind: Scalar, Range: Range{c.v}, Sensitivity: 50, Choice: Choice{Noise: c.noise, Bounding: bounding}}, Guarantee{Epsilon: 1, Delta: 1e-6})
+			p, err := Prepare(Release{
+				Kind: Scalar, Range: Range{c.v}, Sensitivity: 50,
+				Choice: Choice{Noise: c.noise, Bounding: bounding},
+			}, Guarantee{Epsilon: 1, Delta: 1e-6})
 			if err != nil {
 				continue
 			}
@@ -84,7 +103,8 @@ func TestOutlineOfOpenRanges(t *testing.T) {
 			for _, w := range o.Inside.Parts {
 				sum += w
 			}
-			if o.Window.Lo < c.v.Lo && c.v.Lo != NoLower || o.Window.Hi > c.v.Hi || (o.End != nil) != c.ends || math.Abs(sum-1) > .01 {
+			if o.Window.Lo < c.v.Lo && c.v.Lo != NoLower || o.Window.Hi > c.v.Hi || (o.End != nil) != c.ends ||
+				math.Abs(sum-1) > .01 {
 				t.Errorf("%s %s in %v: %v, weight %g", c.noise, bounding, c.v, o.Window, sum)
 			}
 			if most := o.Inside.Parts[(o.Inside.True-o.Window.Lo)/o.Points]; most < 1./outlineParts {

@@ -4,13 +4,13 @@ import (
 	"math"
 )
 
-// roundingStep is what a margin in whole steps may fall short of the quantile of the continuous noise: half a step. It matters where the
-// margin is one of two that are combined as if their noises were continuous.
+// roundingStep is what a margin in whole steps may fall short of the quantile of the continuous noise: half a step. It
+// matters where the margin is one of two that are combined as if their noises were continuous.
 const roundingStep = .5
 
 // PairMargins are margins of two releases whose squares add up: |x − r·y| of their noises exceeds √(mx² + r²·my²) with
-// probability at most wrong, at most Wrong. They depend on r slowly, so they serve for others nearby. No range caps them,
-// unlike the margin of a release alone: its ends say nothing of two (docs/mechanisms.md, section 8).
+// probability at most wrong, at most Wrong. They depend on r slowly, so they serve for others nearby. No range caps
+// them, unlike the margin of a release alone: its ends say nothing of two (docs/mechanisms.md, section 8).
 func PairMargins(x, y *Prepared, r, wrong float64) (mx, my float64) {
 	switch staircase := x.Chosen().Noise == Staircase || y.Chosen().Noise == Staircase; {
 	case x.cube != nil && x.cube == y.cube:
@@ -41,10 +41,10 @@ const (
 	boxesApart = 8    // of the tabulated ones: 1/8 of the scale of their law or less
 )
 
-// deviations is what |x − r·y|, r ≥ 0, exceeds with probability at most wrong, over its standard deviation: at 5% 2.0 to
-// 2.1 for a vector of two, between 1.7 and 1.9 for one of forty. Up to the r at which one row moves both as far, which is
-// what averages have, it is that of the next of ratioSteps, or further out, where it rises faster with r, of the next
-// larger one.
+// deviations is what |x − r·y|, r ≥ 0, exceeds with probability at most wrong, over its standard deviation: at 5% 2.0
+// to 2.1 for a vector of two, between 1.7 and 1.9 for one of forty. Up to the r at which one row moves both as far,
+// which is what averages have, it is that of the next of ratioSteps, or further out, where it rises faster with r, of
+// the next larger one.
 func (c *Cube) deviations(x, y int, r, wrong float64) float64 {
 	mx, my := c.move(x), c.move(y)
 	next := math.Round
@@ -79,8 +79,9 @@ func (c *Cube) move(at int) float64 {
 	return 0
 }
 
-// pairErrorQuantile is the least m that |fine·x − coarse·y| exceeds with probability at most wrong, fine ≤ coarse, where a row moves x and y by those
-// moves: with x uniform on the reals of its box instead of the integers, and half a step of it more, which is all that that can hide.
+// pairErrorQuantile is the least m that |fine·x − coarse·y| exceeds with probability at most wrong, fine ≤ coarse,
+// where a row moves x and y by those moves: with x uniform on the reals of its box instead of the integers, and half a
+// step of it more, which is all that that can hide.
 func (c *Cube) pairErrorQuantile(moveFine, moveCoarse, fine, coarse, wrong float64) float64 {
 	all := 0.0
 	for i := boxesApart / 2; i < len(c.law.weight); i += boxesApart {
@@ -108,8 +109,9 @@ func (c *Cube) pairErrorQuantile(moveFine, moveCoarse, fine, coarse, wrong float
 	return hi + fine/2
 }
 
-// beyond is P(|u − step·j| > m) of u uniform on [−reach, reach] and a whole number j uniform on [−half, half]: by symmetry twice
-// P(u > m + step·j), which falls from 1 to 0 over 2·reach, so that its sum over j is a difference of two sums of max(0, top − step·i).
+// beyond is P(|u − step·j| > m) of u uniform on [−reach, reach] and a whole number j uniform on [−half, half]: by
+// symmetry twice P(u > m + step·j), which falls from 1 to 0 over 2·reach, so that its sum over j is a difference of two
+// sums of max(0, top − step·i).
 func beyond(m, reach, step, half float64) float64 {
 	ramp := func(top float64) float64 {
 		if top <= 0 {

@@ -23,8 +23,8 @@ func exceeds(c *Cube, r, m float64) float64 {
 	return p
 }
 
-// TestPairMarginsAreQuantiles compares margins of two coordinates with the enumerated law: 95% lie within, and fewer within a step less of
-// the finer one; so do 99.9%, also between the ratios that are told apart.
+// TestPairMarginsAreQuantiles compares margins of two coordinates with the enumerated law: 95% lie within, and fewer
+// within a step less of the finer one; so do 99.9%, also between the ratios that are told apart.
 func TestPairMarginsAreQuantiles(t *testing.T) {
 	for _, axes := range []int{2, 3, 12} {
 		for _, epsilon := range []float64{1, 8} {
@@ -48,17 +48,20 @@ func TestPairMarginsAreQuantiles(t *testing.T) {
 						const wrong = .001
 						mx, my := PairMargins(x, y, at, wrong)
 						if p := exceeds(c, at, math.Hypot(mx, at*my)*(1+1e-3)); p > wrong*1.002 {
-							t.Errorf("%d coordinates, epsilon %g, move %d, r %g: the margin of 99.9%% is exceeded with probability %g", axes, epsilon, move, at, p)
+							t.Errorf("%d coordinates, epsilon %g, move %d, r %g: the margin of 99.9%% is exceeded with probability %g", axes,
+								epsilon, move, at, p)
 						}
 					}
 					mx, my := PairMargins(x, y, r, Wrong)
 					m := math.Hypot(mx, r*my)
 					fine := math.Min(1, math.Abs(r))
 					if p := exceeds(c, r, m*(1+1e-3)); p > .0501 {
-						t.Errorf("%d coordinates, epsilon %g, move %d, r %g: ±%g is exceeded with probability %g", axes, epsilon, move, r, m, p)
+						t.Errorf("%d coordinates, epsilon %g, move %d, r %g: ±%g is exceeded with probability %g", axes, epsilon, move, r,
+							m, p)
 					}
 					if p := exceeds(c, r, (m-fine)*(1-2*ratioEnd)-1e-6); p < .0499 && m > fine {
-						t.Errorf("%d coordinates, epsilon %g, move %d, r %g: ±%g less a step is exceeded with probability %g", axes, epsilon, move, r, m, p)
+						t.Errorf("%d coordinates, epsilon %g, move %d, r %g: ±%g less a step is exceeded with probability %g", axes,
+							epsilon, move, r, m, p)
 					}
 				}
 			}
@@ -66,7 +69,8 @@ func TestPairMarginsAreQuantiles(t *testing.T) {
 	}
 }
 
-// continuum is P(|x − r·y| > m) of two of axes coordinates without a grid, r > 0: k of the box is a gamma variable and both are uniform on it.
+// continuum is P(|x − r·y| > m) of two of axes coordinates without a grid, r > 0: k of the box is a gamma variable and
+// both are uniform on it.
 func continuum(axes int, r, m float64) float64 {
 	d := float64(axes)
 	poisson := func(n int, x float64) float64 { // P(fewer than n)
@@ -90,7 +94,10 @@ func continuum(axes int, r, m float64) float64 {
 // TestPairDeviations compares with the continuum, and with the table of docs/mechanisms.md, section 8.
 func TestPairDeviations(t *testing.T) {
 	ratios := []float64{1e-4, .5, 1, 3}
-	for axes, want := range map[int][]float64{2: {2.06, 2.09, 2.12}, 3: {2.01, 2.05, 2.09}, 6: {1.92, 1.99, 2.03}, 12: {1.83, 1.93, 1.98}, 40: {1.72, 1.86, 1.92}} {
+	for axes, want := range map[int][]float64{
+		2: {2.06, 2.09, 2.12}, 3: {2.01, 2.05, 2.09}, 6: {1.92, 1.99, 2.03},
+		12: {1.83, 1.93, 1.98}, 40: {1.72, 1.86, 1.92},
+	} {
 		moves := make([]int64, axes)
 		for i := range moves {
 			moves[i] = 1000

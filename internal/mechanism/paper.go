@@ -6,9 +6,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
-// paperKappa is the κ of the paper that describes truncation with this noise, on the continuum that the grid stands for.
-// Prepare never uses less noise than the tight calibration of the grid (docs/mechanisms.md says where that matters).
-// The papers know one group: several share the guarantee.
+// paperKappa is the κ of the paper that describes truncation with this noise, on the continuum that the grid stands
+// for. Prepare never uses less noise than the tight calibration of the grid (docs/mechanisms.md says where that
+// matters). The papers know one group: several share the guarantee.
 func (t task) paperKappa(noise Noise) float64 {
 	g, parts := t.g, t.parts()
 	if g.atOrder() && noise == Gaussian {
@@ -80,8 +80,8 @@ func FuGaussianSigma(g Guarantee) float64 {
 }
 
 // FuLaplaceRenyi is (6), the curve of Fu et al., theorem 4.1: the divergence of order a of the untruncated Laplace at
-// distance mu. It is a bound for truncation in the theorem's three regimes only, none of which covers a range that holds
-// its true values: for study, no scale is derived from it.
+// distance mu. It is a bound for truncation in the theorem's three regimes only, none of which covers a range that
+// holds its true values: for study, no scale is derived from it.
 func FuLaplaceRenyi(a, mu, lambda float64) float64 {
 	x := mu / lambda
 	return ((a-1)*x + math.Log(a/(2*a-1)+(a-1)/(2*a-1)*math.Exp((1-2*a)*x))) / (a - 1)

@@ -23,7 +23,8 @@ type Prepared struct {
 	cube       *Cube // joint noise that it is a coordinate of; nil: none
 	coordinate int
 
-	quantiles  *quantiles[float64] // of |released − true|, by their probability, before the range caps it; nil: it has no such noise
+	// of |released − true|, by their probability, before the range caps it; nil: it has no such noise
+	quantiles  *quantiles[float64]
 	tails      *quantiles[int64]   // EmptyTail
 	denoised   func() *denoised    // of Denoise, for that
 	thresholds *quantiles[float64] // EmptyThreshold
@@ -61,7 +62,8 @@ const mechanismBytes = 60 << 10
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
-	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow, r.Fraction, r.End, g)
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow,
+		r.Fraction, r.End, g)
 	p, err := prepared.find(key, func() (*Prepared, error) { return prepare(r, g) })
 	if err != nil && r.Name != "" {
 		err = fmt.Errorf("%s: %w", r.Name, err)
@@ -117,7 +119,8 @@ func check(r *Release, g Guarantee) error {
 	case g.atOrder() && !(g.Order > 1) || math.IsNaN(g.Order) || g.Order < 0:
 		return fmt.Errorf("order is %g: a divergence has an order above 1", g.Order)
 	case g.Delta > 0 && g.Delta/float64(r.Groups) < 1e-30:
-		return fmt.Errorf("delta %g over %d groups is too small to calibrate: use 0 or more than 1e-30 each", g.Delta, r.Groups)
+		return fmt.Errorf("delta %g over %d groups is too small to calibrate: use 0 or more than 1e-30 each", g.Delta,
+			r.Groups)
 	case r.Sensitivity < 0:
 		return fmt.Errorf("sensitivity is %d grid steps: it cannot be negative", r.Sensitivity)
 	case r.Sensitivity > limit:
@@ -139,8 +142,8 @@ func check(r *Release, g Guarantee) error {
 	return nil
 }
 
-// choose fills in the candidates that the choice leaves open, and takes one whose average error is the least or close to
-// it (docs/mechanisms.md, section 12).
+// choose fills in the candidates that the choice leaves open, and takes one whose average error is the least or close
+// to it (docs/mechanisms.md, section 12).
 func (p *Prepared) choose(c Choice) error {
 	noises, boundings, calibration := []Noise{Laplace, Gaussian, Staircase}, preference, Tight
 	switch {

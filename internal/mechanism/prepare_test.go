@@ -41,14 +41,45 @@ func TestBadInput(t *testing.T) {
 		{Release{Kind: Quantile, Range: ok, Fraction: 1.5}, Guarantee{Epsilon: 1}, "between 0 and 1"},
 		{Release{Kind: Quantile, Range: ok, Fraction: math.NaN()}, Guarantee{Epsilon: 1}, "between 0 and 1"},
 		{Release{Kind: "sum", Range: ok}, Guarantee{Epsilon: 1}, `kind "sum" is unknown`},
-		{Release{Kind: Scalar, Range: ok, Choice: Choice{Noise: "cauchy"}}, Guarantee{Epsilon: 1}, `noise "cauchy" is unknown`},
-		{Release{Kind: Scalar, Range: ok, Choice: Choice{Bounding: "wrap"}}, Guarantee{Epsilon: 1}, `bounding "wrap" is unknown`},
-		{Release{Kind: Scalar, Range: ok, Choice: Choice{Calibration: "loose"}}, Guarantee{Epsilon: 1}, `calibration "loose" is unknown`},
-		{Release{Kind: Scalar, Range: ok, Choice: Choice{Noise: Gaussian, Bounding: Fold}}, Guarantee{Epsilon: 1}, "no pure epsilon"},
-		{Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Choice: Choice{Noise: Gaussian}}, Guarantee{Epsilon: 1}, "fixed finite range"},
-		{Release{Kind: SumGivenCount, PerRow: Interval{0, 9}, Choice: Choice{Bounding: Denoise}}, Guarantee{Epsilon: 1}, "denoise needs"},
-		{Release{Kind: Scalar, Range: ok, Choice: Choice{Bounding: Fold, Calibration: Paper}}, Guarantee{Epsilon: 1}, "papers calibrate truncation only"},
-		{Release{Kind: Scalar, Range: Range{{0, 1}, {1 << 40, 1 << 41}}, Sensitivity: 1, Choice: Choice{Noise: Gaussian, Bounding: Truncate}}, Guarantee{Epsilon: 10}, "cannot cross a gap"},
+		{
+			Release{Kind: Scalar, Range: ok, Choice: Choice{Noise: "cauchy"}},
+			Guarantee{Epsilon: 1},
+			`noise "cauchy" is unknown`,
+		},
+		{
+			Release{Kind: Scalar, Range: ok, Choice: Choice{Bounding: "wrap"}},
+			Guarantee{Epsilon: 1},
+			`bounding "wrap" is unknown`,
+		},
+		{
+			Release{Kind: Scalar, Range: ok, Choice: Choice{Calibration: "loose"}},
+			Guarantee{Epsilon: 1},
+			`calibration "loose" is unknown`,
+		},
+		{
+			Release{Kind: Scalar, Range: ok, Choice: Choice{Noise: Gaussian, Bounding: Fold}},
+			Guarantee{Epsilon: 1},
+			"no pure epsilon",
+		},
+		{
+			Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Choice: Choice{Noise: Gaussian}},
+			Guarantee{Epsilon: 1},
+			"fixed finite range",
+		},
+		{
+			Release{Kind: SumGivenCount, PerRow: Interval{0, 9}, Choice: Choice{Bounding: Denoise}},
+			Guarantee{Epsilon: 1},
+			"denoise needs",
+		},
+		{
+			Release{Kind: Scalar, Range: ok, Choice: Choice{Bounding: Fold, Calibration: Paper}},
+			Guarantee{Epsilon: 1},
+			"papers calibrate truncation only",
+		},
+		{Release{
+			Kind: Scalar, Range: Range{{0, 1}, {1 << 40, 1 << 41}}, Sensitivity: 1,
+			Choice: Choice{Noise: Gaussian, Bounding: Truncate},
+		}, Guarantee{Epsilon: 10}, "cannot cross a gap"},
 	} {
 		_, err := Prepare(c.r, c.g)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -63,7 +94,8 @@ func TestDefinedResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z := point.Draw(src, 1000, 0); z != 7 || point.Margin(7, 0, Wrong) != 0 || point.StdDev(7, 0) != 0 || point.Curve().Pure != 0 {
+	if z := point.Draw(src, 1000, 0); z != 7 || point.Margin(7, 0, Wrong) != 0 || point.StdDev(7, 0) != 0 ||
+		point.Curve().Pure != 0 {
 		t.Errorf("a one-point range: released %d, margin %g, curve %v", z, point.Margin(7, 0, Wrong), point.Curve())
 	}
 	zero, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 100}}}, Guarantee{Epsilon: 1})
@@ -93,7 +125,8 @@ func TestDefinedResults(t *testing.T) {
 	}
 }
 
-// The widest noise there is: a sensitivity of 2^60 steps at the least ε, on the longest range and on a short one; folded, a scale of 2^53.
+// The widest noise there is: a sensitivity of 2^60 steps at the least ε, on the longest range and on a short one;
+// folded, a scale of 2^53.
 func TestWidestNoise(t *testing.T) {
 	src := seededSource(6)
 	for _, c := range []Release{
@@ -102,7 +135,8 @@ func TestWidestNoise(t *testing.T) {
 		{Kind: Scalar, Range: Range{{0, 1 << 52}}, Sensitivity: 1 << 34, Choice: Choice{Bounding: Fold}},
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: limit},
 		{Kind: SumGivenCount, PerRow: Interval{-limit, limit}, Sensitivity: limit},
-		{Kind: Scalar, Range: Range{{0, 3}}, Sensitivity: limit, Choice: Choice{Bounding: Truncate}}, // denoised, it is always the middle
+		// denoised, it is always the middle
+		{Kind: Scalar, Range: Range{{0, 3}}, Sensitivity: limit, Choice: Choice{Bounding: Truncate}},
 	} {
 		p, err := Prepare(c, Guarantee{Epsilon: 2e-6})
 		if err != nil {
@@ -156,8 +190,14 @@ func TestChained(t *testing.T) {
 
 // A chained release is charged for every range that its count may produce: enumerate ranges against the one curve.
 func TestChainedCurveIsSupremum(t *testing.T) {
-	for _, choice := range []Choice{{Laplace, Truncate, Tight}, {Laplace, Fold, Tight}, {Gaussian, Truncate, Tight}, {Gaussian, Fold, Tight}} {
-		p, err := Prepare(Release{Kind: SumGivenCount, PerRow: Interval{-3, 5}, Sensitivity: 5, Choice: choice}, Guarantee{Epsilon: 1, Delta: 1e-3})
+	for _, choice := range []Choice{
+		{Laplace, Truncate, Tight},
+		{Laplace, Fold, Tight},
+		{Gaussian, Truncate, Tight},
+		{Gaussian, Fold, Tight},
+	} {
+		p, err := Prepare(Release{Kind: SumGivenCount, PerRow: Interval{-3, 5}, Sensitivity: 5, Choice: choice},
+			Guarantee{Epsilon: 1, Delta: 1e-3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +231,8 @@ func TestGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seven, err := Prepare(Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Groups: 7}, Guarantee{Epsilon: .7})
+	seven, err := Prepare(Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Groups: 7},
+		Guarantee{Epsilon: .7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +286,8 @@ func TestPrepareConcurrently(t *testing.T) {
 	group.Wait()
 }
 
-// TestTruncationGainsNothing: on ranges without gaps the best of the mechanisms that are compared in its place errs no more than truncation.
+// TestTruncationGainsNothing: on ranges without gaps the best of the mechanisms that are compared in its place errs no
+// more than truncation.
 func TestTruncationGainsNothing(t *testing.T) {
 	for _, g := range []Guarantee{{}, {Order: 2}, {Order: 16}, {Order: 64}} {
 		for _, eps := range []float64{.01, .3, 1, 3, 12} {
@@ -266,7 +308,8 @@ func TestTruncationGainsNothing(t *testing.T) {
 						continue
 					}
 					if a, b := chosen.Chosen(), truncated.Chosen(); b.RMSEAverage < a.RMSEAverage*(1-nearlyEqual) {
-						t.Errorf("%v, sensitivity %d, 0 to %d: %v errs %g, %v %g", g, sensitivity, last, a, a.RMSEAverage, b, b.RMSEAverage)
+						t.Errorf("%v, sensitivity %d, 0 to %d: %v errs %g, %v %g", g, sensitivity, last, a, a.RMSEAverage, b,
+							b.RMSEAverage)
 					}
 				}
 			}

@@ -7,8 +7,8 @@ import (
 )
 
 // The privacy profile of a mechanism is δ(ε) = sup Σ_z (p_s(z) − e^ε·p_t(z))₊ over neighbouring true values s, t: the
-// mechanism is (ε, δ)-DP exactly for those pairs. Likelihood ratios of truncated log-concave noise are monotone in z, so
-// the sum is over a half-line, and the supremum over distances is at Δ (docs/mechanisms.md, proposition 1).
+// mechanism is (ε, δ)-DP exactly for those pairs. Likelihood ratios of truncated log-concave noise are monotone in z,
+// so the sum is over a half-line, and the supremum over distances is at Δ (docs/mechanisms.md, proposition 1).
 
 // The certified search over the true value splits at most profileSteps cells, and stops where δ is known to
 // profileTolerance, which is worth a thousandth of σ.
@@ -17,8 +17,8 @@ const (
 	profileTolerance = 1e-2
 )
 
-// plainProfile is δ(ε) of untruncated noise at distance c. It is also that of every fold, and bounds Gaussian truncation
-// (docs/mechanisms.md, proposition 5).
+// plainProfile is δ(ε) of untruncated noise at distance c. It is also that of every fold, and bounds Gaussian
+// truncation (docs/mechanisms.md, proposition 5).
 func (n kernel) plainProfile(c, eps float64) float64 {
 	if n.noise == Staircase {
 		return n.stairProfile(c, eps)
@@ -30,9 +30,9 @@ func (n kernel) plainProfile(c, eps float64) float64 {
 // reach is a distance beyond which weights are below 2^−1000 of the largest.
 func (n kernel) reach() float64 { return n.distance(700) }
 
-// truncatedProfile bounds δ(ε) of truncation from above, over all true values: on a cell [p, q] of positions the divergence
-// of (s, s+c) is at most that of (p, q+c), because it grows with either distance. The untruncated profile caps it for the
-// Gaussian on an interval.
+// truncatedProfile bounds δ(ε) of truncation from above, over all true values: on a cell [p, q] of positions the
+// divergence of (s, s+c) is at most that of (p, q+c), because it grows with either distance. The untruncated profile
+// caps it for the Gaussian on an interval.
 func (n kernel) truncatedProfile(v Range, delta, eps float64) float64 {
 	h := v.hull()
 	a, b := float64(h.Lo), float64(h.Hi)

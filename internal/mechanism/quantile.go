@@ -18,11 +18,12 @@ type Histogram []Bin
 // rankBits are the bits behind the point of ranks: a fraction is rounded to a multiple of 2^−20.
 const rankBits = 20
 
-// rankSampler is the exponential mechanism on the grid (docs/mechanisms.md, section 9): a point z has weight exp(−κ·dist), where dist is the
-// distance of the target rank from [#<z, #≤z]. Adding a unit with up to m rows moves the target by q·m and the ranks by
-// up to m in the same direction, so the distance by at most max(q, 1−q)·m = Δ; with κ = ε/2Δ the release is ε-DP, and of
-// bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020). The least and the greatest value have a score of their own (aside), and the ends of an
-// interval a target that is so many rows further out.
+// rankSampler is the exponential mechanism on the grid (docs/mechanisms.md, section 9): a point z has weight
+// exp(−κ·dist), where dist is the distance of the target rank from [#<z, #≤z]. Adding a unit with up to m rows moves
+// the target by q·m and the ranks by up to m in the same direction, so the distance by at most max(q, 1−q)·m = Δ; with
+// κ = ε/2Δ the release is ε-DP, and of bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020). The least and
+// the greatest value have a score of their own (aside), and the ends of an interval a target that is so many rows
+// further out.
 type rankSampler struct {
 	v        Range
 	kernel          // per 2^−20 of a rank
@@ -35,8 +36,8 @@ type rankSampler struct {
 	far      uint64 // the distance that stands for all greater ones there
 }
 
-// The rows of a unit may be spread over groups; the divergence is star-shaped in them, so the worst is as many groups as
-// possible with Sensitivity rows each (docs/mechanisms.md, section 13).
+// The rows of a unit may be spread over groups; the divergence is star-shaped in them, so the worst is as many groups
+// as possible with Sensitivity rows each (docs/mechanisms.md, section 13).
 func (p *Prepared) prepareQuantile() error {
 	r, parts := p.release, p.task.parts()
 	if !(r.Fraction >= 0 && r.Fraction <= 1) {
@@ -65,8 +66,9 @@ func (p *Prepared) prepareQuantile() error {
 			return err
 		}
 	case r.Extreme():
-		// At rank 0 every point below the least value would be as good as it: aim where all points beyond it together have 1/20 of the weight
-		// of the best. A step towards them counts three times as much as one the other way, so that this is not far.
+		// At rank 0 every point below the least value would be as good as it: aim where all points beyond it together have
+		// 1/20 of the weight of the best. A step towards them counts three times as much as one the other way, so that this
+		// is not far.
 		rank = eps / ((1 + overshoot) * delta)
 		s.aside = uint64(math.Min(1<<40, math.Ceil((math.Log(points)+math.Log(1/(1-confidence)))/(overshoot*rank))))
 	}
@@ -89,8 +91,8 @@ func (p *Prepared) prepareQuantile() error {
 // quantileRenyi is min(αε²/8, the curve of every ε-DP mechanism), for one group.
 func quantileRenyi(a, eps float64) float64 { return math.Min(loss.Response(a, eps), a*eps*eps/8) }
 
-// overshoot is how much more it counts that the least or the greatest value would lie beyond its target, towards the empty end of the grid,
-// than inside of it. From 2 to 4 errors differ by some percent.
+// overshoot is how much more it counts that the least or the greatest value would lie beyond its target, towards the
+// empty end of the grid, than inside of it. From 2 to 4 errors differ by some percent.
 const overshoot = 3
 
 // run is a block of grid points with the same score, or of cells of a point.
@@ -119,8 +121,9 @@ func (s *rankSampler) target(rows uint64) uint64 {
 	return rows * s.fraction
 }
 
-// padded adds rows at the far end of the grid to those that a least or a greatest value is of, as many as its target is aside: where there are
-// fewer, that end is the target, and not what lies beyond the rows. An end of an interval has them at its own end of the grid.
+// padded adds rows at the far end of the grid to those that a least or a greatest value is of, as many as its target is
+// aside: where there are fewer, that end is the target, and not what lies beyond the rows. An end of an interval has
+// them at its own end of the grid.
 func (s *rankSampler) padded(h Histogram, hull Interval) Histogram {
 	switch {
 	case s.end < 0:
@@ -140,7 +143,8 @@ func (s *rankSampler) padded(h Histogram, hull Interval) Histogram {
 // score is the distance from the target to the ranks below to upTo.
 func (s *rankSampler) score(target, below, upTo uint64) uint64 {
 	dist := distance(target, below, upTo)
-	if s.end == 0 && (s.fraction == 0 && target > upTo<<rankBits || s.fraction == 1<<rankBits && target < below<<rankBits) {
+	if s.end == 0 && (s.fraction == 0 && target > upTo<<rankBits || s.fraction == 1<<rankBits &&
+		target < below<<rankBits) {
 		return overshoot * dist
 	}
 	return dist

@@ -117,7 +117,9 @@ func TestQuantileMatchesPMF(t *testing.T) {
 				counts := map[int64]int{}
 				draw, pmf := func() int64 { return p.DrawQuantile(src, h) }, p.quantilePMF
 				if c.end != 0 {
-					draw, pmf = func() int64 { return p.DrawEnd(src, h, 20) }, func(h Histogram) map[int64]float64 { return p.endPMF(h, 20) }
+					draw, pmf = func() int64 { return p.DrawEnd(src, h, 20) }, func(h Histogram) map[int64]float64 {
+						return p.endPMF(h, 20)
+					}
 				}
 				for range draws {
 					counts[draw()]++
@@ -145,7 +147,15 @@ func TestQuantileIsPrivate(t *testing.T) {
 			pmf = func(h Histogram) map[int64]float64 { return p.quantilePMF(p.rank.inBands(h, 3)) }
 		}
 		worst, span := 0.0, 0.0
-		base := []Histogram{nil, {{3, 1}}, {{0, 2}, {3, 5}}, {{1, 4}, {5, 4}}, {{6, 7}}, {{0, 30}, {6, 31}}, {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}}
+		base := []Histogram{
+			nil,
+			{{3, 1}},
+			{{0, 2}, {3, 5}},
+			{{1, 4}, {5, 4}},
+			{{6, 7}},
+			{{0, 30}, {6, 31}},
+			{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}},
+		}
 		for _, h := range base {
 			a := pmf(h)
 			for x := int64(0); x <= 6; x++ {
@@ -245,7 +255,8 @@ func TestMinimumIsUseful(t *testing.T) {
 func TestExtremesAreNotBeyond(t *testing.T) {
 	for _, v := range []Range{{{0, 50}}, {{-3, 2000}}} {
 		for _, eps := range []float64{.01, .3, 4} {
-			for i, h := range append(histograms[1:len(histograms):len(histograms)], Histogram{{7, 1}, {8, 3}}, Histogram{{20, 1000}}, Histogram{{5, 11}, {20, 60}}) {
+			for i, h := range append(histograms[1:len(histograms):len(histograms)], Histogram{{7, 1}, {8, 3}},
+				Histogram{{20, 1000}}, Histogram{{5, 11}, {20, 60}}) {
 				for _, q := range []float64{0, 1} {
 					p := prepareQuantile(t, q, v, 2, Guarantee{Epsilon: eps})
 					h := h.within(v.hull())
@@ -264,17 +275,19 @@ func TestExtremesAreNotBeyond(t *testing.T) {
 	}
 }
 
-// Whatever the rows are, and whatever is released of it, a quantile as PostgreSQL has it is above what is released as the lower end of its interval, and below the upper one,
-// but for 2.5%: by enumeration.
+// Whatever the rows are, and whatever is released of it, a quantile as PostgreSQL has it is above what is released as
+// the lower end of its interval, and below the upper one, but for 2.5%: by enumeration.
 func TestEndsHoldTheQuantile(t *testing.T) {
 	for _, v := range []Range{{{0, 50}}, {{-3, 2000}}} {
 		for _, eps := range []float64{.01, .3, 4} {
-			for i, h := range append(histograms[1:len(histograms):len(histograms)], Histogram{{7, 1}, {8, 3}}, Histogram{{20, 1000}}, Histogram{{5, 11}, {20, 60}}, Histogram{{3, 400}, {30, 400}, {31, 1}}) {
+			for i, h := range append(histograms[1:len(histograms):len(histograms)], Histogram{{7, 1}, {8, 3}},
+				Histogram{{20, 1000}}, Histogram{{5, 11}, {20, 60}}, Histogram{{3, 400}, {30, 400}, {31, 1}}) {
 				h := h.within(v.hull())
 				for _, q := range []float64{.001, .25, .5, 2. / 3, .9} {
 					n := float64(h.rows())
 					rank := q*n + 1 - q
-					low, high := h.at(math.Floor(rank)), h.at(math.Ceil(rank)) // percentile_cont lies between, percentile_disc is one of them
+					// percentile_cont lies between, percentile_disc is one of them
+					low, high := h.at(math.Floor(rank)), h.at(math.Ceil(rank))
 					for _, end := range []int{-1, 1} {
 						p := prepareEnd(t, q, end, v, 2, Guarantee{Epsilon: eps})
 						for _, released := range []int64{v[0].Lo, low - 3, low, high, 49, v[0].Hi} {
@@ -285,7 +298,9 @@ func TestEndsHoldTheQuantile(t *testing.T) {
 								}
 							}
 							if beyond > .025 {
-								t.Errorf("end %d of quantile %g of histogram %d on %v at epsilon %g is beyond it with %g where %d is released of it", end, q, i, v, eps, beyond, released)
+								t.Errorf(
+									"end %d of quantile %g of histogram %d on %v at epsilon %g is beyond it with %g where %d is released of it",
+									end, q, i, v, eps, beyond, released)
 							}
 						}
 					}
@@ -299,7 +314,11 @@ func TestEndsHoldTheQuantile(t *testing.T) {
 func TestEndsHoldTheQuantileOfRowsLeftOut(t *testing.T) {
 	const share = .1
 	v := Range{{0, 50}}
-	for i, all := range []Histogram{{{0, 30}, {10, 40}, {11, 20}, {40, 110}}, {{0, 50}, {50, 50}}, {{3, 400}, {30, 400}, {31, 200}}} {
+	for i, all := range []Histogram{
+		{{0, 30}, {10, 40}, {11, 20}, {40, 110}},
+		{{0, 50}, {50, 50}},
+		{{3, 400}, {30, 400}, {31, 200}},
+	} {
 		n := float64(all.rows())
 		for _, kept := range []Histogram{all.without(int64(share*n), false), all.without(int64(share*n), true), all} {
 			for _, q := range []float64{.05, .25, .5, .8, .97} {
@@ -363,7 +382,8 @@ func TestQuantileMargins(t *testing.T) {
 
 // A release takes less than a millisecond with a thousand distinct values on a grid of a million points.
 func BenchmarkQuantile(b *testing.B) {
-	p, err := Prepare(Release{Kind: Quantile, Range: Range{{0, 1e6}}, Sensitivity: 1, Fraction: .5}, Guarantee{Epsilon: .5})
+	p, err := Prepare(Release{Kind: Quantile, Range: Range{{0, 1e6}}, Sensitivity: 1, Fraction: .5},
+		Guarantee{Epsilon: .5})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -377,13 +397,18 @@ func BenchmarkQuantile(b *testing.B) {
 	}
 }
 
-// Where a grid is so long that a word of 128 bits is often not uniform on its weights, the inversion takes it all the same: it is of a
-// fraction, and what pick decides is what more digits would.
+// Where a grid is so long that a word of 128 bits is often not uniform on its weights, the inversion takes it all the
+// same: it is of a fraction, and what pick decides is what more digits would.
 func TestPickOnLongGrids(t *testing.T) {
 	s := &rankSampler{kernel: newKernel(Laplace, 1.0/(1<<rankBits))}
 	src := seededSource(11)
 	for _, shift := range []uint{62, 61, 60, 50} {
-		list := []run{{n: 1 << shift / 7, dist: 9 << rankBits}, {n: 1 << shift / 3}, {n: 5, dist: 2 << rankBits}, {n: 1 << shift / 5, dist: 1 << rankBits}}
+		list := []run{
+			{n: 1 << shift / 7, dist: 9 << rankBits},
+			{n: 1 << shift / 3},
+			{n: 5, dist: 2 << rankBits},
+			{n: 1 << shift / 5, dist: 1 << rankBits},
+		}
 		decided := 0
 		for range 4000 {
 			u1, u0 := src.Uint64(), src.Uint64()

@@ -91,9 +91,9 @@ func absDiff(a, b int64) uint64 {
 	return uint64(a) - uint64(b)
 }
 
-// fold reflects x at the ends of the interval until it lies inside. The mirrors stand half a step outside, so that every
-// point of the interval has the same number of images: a grid interval [A, B] behaves like [A−½, B+½]. An interval with
-// an open end has one mirror: 2^60 is too far for the other to matter, and the period cannot overflow.
+// fold reflects x at the ends of the interval until it lies inside. The mirrors stand half a step outside, so that
+// every point of the interval has the same number of images: a grid interval [A, B] behaves like [A−½, B+½]. An
+// interval with an open end has one mirror: 2^60 is too far for the other to matter, and the period cannot overflow.
 func (v Interval) fold(x int64) int64 {
 	if x >= v.Lo && x <= v.Hi {
 		return x

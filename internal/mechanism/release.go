@@ -36,8 +36,9 @@ type Choice struct {
 	Calibration Calibration // empty: tight
 }
 
-// Guarantee is what a release must satisfy over all groups of a unit: a Rényi divergence of at most Epsilon at the finite order Order,
-// where that is set; else ε-DP where Delta is 0, else (ε, δ)-DP. A Selection needs a Delta besides, whatever the rest is.
+// Guarantee is what a release must satisfy over all groups of a unit: a Rényi divergence of at most Epsilon at the
+// finite order Order, where that is set; else ε-DP where Delta is 0, else (ε, δ)-DP. A Selection needs a Delta besides,
+// whatever the rest is.
 type Guarantee struct {
 	Epsilon, Delta float64
 	Order          float64
@@ -61,15 +62,17 @@ type Interval struct{ Lo, Hi int64 }
 // Range is a public valid set: sorted, disjoint intervals of grid steps.
 type Range []Interval
 
-// Grid maps grid steps to real values: value = Origin + Step·z. It is for display only; no released value passes through it.
+// Grid maps grid steps to real values: value = Origin + Step·z. It is for display only; no released value passes
+// through it.
 type Grid struct{ Origin, Step float64 }
 
 // Kind selects how a release is measured and drawn.
 type Kind string
 
 const (
-	Scalar        Kind = "scalar"    // one integer, range fixed by policy or type
-	SumGivenCount Kind = "chained"   // a sum whose range follows from a count released before it (docs/mechanisms.md, section 11)
+	Scalar Kind = "scalar" // one integer, range fixed by policy or type
+	// a sum whose range follows from a count released before it (docs/mechanisms.md, section 11)
+	SumGivenCount Kind = "chained"
 	Quantile      Kind = "quantile"  // exponential mechanism on the grid of Range (docs/mechanisms.md, section 9)
 	Selection     Kind = "selection" // (ε,δ) partition selection on the number of units (docs/mechanisms.md, section 10)
 )
@@ -84,14 +87,19 @@ type Release struct {
 	Total       int64 // Δ₁: how far it moves the values of all groups together, Σ|·|; 0: Sensitivity in each of Groups
 	Groups      int   // K: in how many groups one unit may be; the charge covers all of them
 	Row         int64 // how far one row moves it, where Total is Row × the rows of a unit in the whole answer; else 0
-	Layer       int   // releases of one layer (> 0, numbered over the statement) read disjoint rows: one unit's shares of their Totals add up to 1; 0: alone
-	Weight      int   // share of the statement's ε, which a layer has once (docs/privacy.md P18)
-	Choice      Choice
-	Grid        Grid
-	Decides     bool  `json:"-"`          // decides which groups are shown: a denoised one reaches no threshold, and is never 0
-	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
+	// releases of one layer (> 0, numbered over the statement) read disjoint rows: one unit's shares of their Totals add
+	// up to 1; 0: alone
+	Layer  int
+	Weight int // share of the statement's ε, which a layer has once (docs/privacy.md P18)
+	Choice Choice
+	Grid   Grid
+	// decides which groups are shown: a denoised one reaches no threshold, and is never 0
+	Decides bool `json:"-"`
+	// 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
+	Margin int64 `json:",omitempty"`
 
-	// SumGivenCount: 95% margin to keep of what it is per row, in grid steps. It is chosen once the count is released; 0: none is asked for.
+	// SumGivenCount: 95% margin to keep of what it is per row, in grid steps. It is chosen once the count is released; 0:
+	// none is asked for.
 	RowMargin float64 `json:",omitempty"`
 
 	// SumGivenCount: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
@@ -99,8 +107,8 @@ type Release struct {
 	PerRow   Interval
 	CountRef int // of an End: that of the quantile
 
-	// Quantile: the fraction in [0,1]; 0 is min, 1 is max. Quantiles of one Family (> 0, numbered over the statement) are of the same rows:
-	// those between the ends are drawn together (docs/mechanisms.md, section 9).
+	// Quantile: the fraction in [0,1]; 0 is min, 1 is max. Quantiles of one Family (> 0, numbered over the statement) are
+	// of the same rows: those between the ends are drawn together (docs/mechanisms.md, section 9).
 	Fraction float64
 	Family   int
 	End      int `json:",omitempty"` // −1, 1: what is released is below, above the quantile but for 2.5%, for its interval

@@ -14,7 +14,10 @@ var laws = map[Noise]loss.Law{Laplace: loss.Laplace, Gaussian: loss.Gaussian, St
 
 // law is the noise of a kernel: κ is the dyadic number that the sampler has.
 func (n kernel) law() loss.Noise {
-	return loss.Noise{Law: laws[n.noise], Kappa: math.Ldexp(float64(n.k), -n.m), Period: float64(n.period), Inner: float64(n.inner)}
+	return loss.Noise{
+		Law: laws[n.noise], Kappa: math.Ldexp(float64(n.k), -n.m), Period: float64(n.period),
+		Inner: float64(n.inner),
+	}
 }
 
 // intervals are those of a closed range.
@@ -28,7 +31,10 @@ func (r Range) intervals() []loss.Interval {
 
 // unit is how far one unit can move a release.
 func (r Release) unit() loss.Unit {
-	u := loss.Unit{Delta: float64(max(r.Sensitivity, 1)), Total: float64(r.Total), Row: float64(max(r.Row, 1)), Groups: float64(max(r.Groups, 1)), Shared: r.Layered()}
+	u := loss.Unit{
+		Delta: float64(max(r.Sensitivity, 1)), Total: float64(r.Total), Row: float64(max(r.Row, 1)),
+		Groups: float64(max(r.Groups, 1)), Shared: r.Layered(),
+	}
 	if r.Total == 0 {
 		u.Total = u.Delta * u.Groups
 	}
@@ -86,8 +92,8 @@ const verifyRounding = 1e-12
 
 var errCostsMore = errors.New("what is drawn costs more than it is charged")
 
-// Verify holds what p is charged against what a draw with it costs, for a release that moves by as much as r does: its curve and its δ, and of a
-// coordinate of joint noise, or of a family of quantiles, those of all of them.
+// Verify holds what p is charged against what a draw with it costs, for a release that moves by as much as r does: its
+// curve and its δ, and of a coordinate of joint noise, or of a family of quantiles, those of all of them.
 func (p *Prepared) Verify(r Release) error {
 	u := r.unit()
 	switch {
@@ -161,7 +167,10 @@ func (p *Prepared) verifySelection(u loss.Unit) error {
 		if _, delta := u.Threshold(Orders[0], n, float64(s.tau)); !(delta <= p.Delta()) {
 			return errCostsMore
 		}
-		return covers(p.Curve(), curveOf(func(order float64) float64 { cost, _ := u.Threshold(order, n, float64(s.tau)); return cost }))
+		return covers(p.Curve(), curveOf(func(order float64) float64 {
+			cost, _ := u.Threshold(order, n, float64(s.tau))
+			return cost
+		}))
 	}
 	return errCostsMore
 }

@@ -14,8 +14,10 @@ func randomRelease(r *rand.Rand) Release {
 	row := 1 + r.Int64N(3)*r.Int64N(40)
 	rows := 1 + r.Int64N(4)*r.Int64N(30)
 	out := Release{
-		Name: "x", Kind: []Kind{Scalar, Scalar, SumGivenCount, Quantile, Selection}[r.IntN(5)], Row: row, Total: row * rows, Groups: 1 + r.IntN(3)*r.IntN(9),
-		Range: Range{{0, 1 + r.Int64N(4)*r.Int64N(4)*r.Int64N(200)}}, PerRow: Interval{-row, row}, Fraction: float64(r.IntN(5)) / 4,
+		Name: "x", Kind: []Kind{Scalar, Scalar, SumGivenCount, Quantile, Selection}[r.IntN(5)], Row: row, Total: row * rows,
+		Groups: 1 + r.IntN(3)*r.IntN(9),
+		Range:  Range{{0, 1 + r.Int64N(4)*r.Int64N(4)*r.Int64N(200)}}, PerRow: Interval{-row, row},
+		Fraction: float64(r.IntN(5)) / 4,
 	}
 	if r.IntN(4) == 0 { // short enough for cells
 		out.Range[0].Hi = 2 + r.Int64N(40)
@@ -43,8 +45,8 @@ func randomRelease(r *rand.Rand) Release {
 	return out
 }
 
-// TestRightlyCalibratedIsVerified: whatever Prepare makes of a release, of any kind and for any guarantee, is verified as it is drawn, and with
-// another scale by 1 % it is not.
+// TestRightlyCalibratedIsVerified: whatever Prepare makes of a release, of any kind and for any guarantee, is verified
+// as it is drawn, and with another scale by 1 % it is not.
 func TestRightlyCalibratedIsVerified(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	made, refused := map[string]int{}, map[string]int{}
@@ -74,7 +76,8 @@ func TestRightlyCalibratedIsVerified(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		"laplace truncate", "laplace fold", "laplace clamp", "laplace denoise", "laplace cells", "gaussian truncate", "gaussian fold", "gaussian clamp", "gaussian denoise",
+		"laplace truncate", "laplace fold", "laplace clamp", "laplace denoise", "laplace cells", "gaussian truncate",
+		"gaussian fold", "gaussian clamp", "gaussian denoise",
 		"staircase fold", "staircase clamp", "staircase denoise", "staircase cells", "quantile", "selection",
 	} {
 		if made[kind] < 3 || refused[kind] < 2 {
@@ -116,7 +119,10 @@ func (p *Prepared) tooNarrow() bool {
 
 // TestFaultsAreRefused: another family, another sensitivity, more groups, longer rows, shared rows.
 func TestFaultsAreRefused(t *testing.T) {
-	count := Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 4, Total: 12, Row: 2, Groups: 3, Choice: Choice{Bounding: Clamp}}
+	count := Release{
+		Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 4, Total: 12, Row: 2, Groups: 3,
+		Choice: Choice{Bounding: Clamp},
+	}
 	for _, noise := range []Noise{Laplace, Staircase} {
 		r := count
 		r.Choice.Noise = noise
@@ -153,7 +159,10 @@ func TestFaultsAreRefused(t *testing.T) {
 // TestSharedDrawsAreVerified: joint noise and quantiles that are drawn together, and those with less noise.
 func TestSharedDrawsAreVerified(t *testing.T) {
 	decile := func(i int) Release {
-		return Release{Kind: Quantile, Range: Range{{0, 5000}}, Sensitivity: 2, Total: 2, Row: 1, Groups: 1, Weight: 1, Family: 1, Fraction: float64(i) / 10}
+		return Release{
+			Kind: Quantile, Range: Range{{0, 5000}}, Sensitivity: 2, Total: 2, Row: 1, Groups: 1, Weight: 1,
+			Family: 1, Fraction: float64(i) / 10,
+		}
 	}
 	var deciles []Release
 	for i := range 9 {
@@ -166,7 +175,10 @@ func TestSharedDrawsAreVerified(t *testing.T) {
 	for name, c := range map[string]struct {
 		list []Release
 		g    Guarantee
-	}{"jointly": {deciles, Guarantee{Epsilon: 1}}, "by halving": {deciles[:3], Guarantee{Epsilon: .1, Order: 10}}, "vector": {vector, Guarantee{Epsilon: 1}}} {
+	}{
+		"jointly": {deciles, Guarantee{Epsilon: 1}}, "by halving": {deciles[:3], Guarantee{Epsilon: .1, Order: 10}},
+		"vector": {vector, Guarantee{Epsilon: 1}},
+	} {
 		prepared, err := PrepareVector(context.Background(), c.list, c.g)
 		if err != nil {
 			t.Fatal(err)

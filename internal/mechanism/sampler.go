@@ -12,9 +12,9 @@ import (
 // average above 1 − 1/128. Points at the ends of a segment form blocks of their own length, so that no proposal lies
 // outside the segments, wherever the true value is.
 //
-// Draws: the candidates of a batch consume wordsPerCandidate words each and are all evaluated; the first accepted one is
-// taken. A batch without an accepted candidate (probability below 10^−8) is followed by another. So neither the number
-// of draws nor the number of steps depends on the true value or the noise.
+// Draws: the candidates of a batch consume wordsPerCandidate words each and are all evaluated; the first accepted one
+// is taken. A batch without an accepted candidate (probability below 10^−8) is followed by another. So neither the
+// number of draws nor the number of steps depends on the true value or the noise.
 //
 // Exactness: a comparison that 63 bits cannot decide (about one in 2^50) goes on with more random words and bigExp.
 const (

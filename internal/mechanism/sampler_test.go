@@ -198,7 +198,11 @@ func TestWideScales(t *testing.T) {
 		scale float64
 		b     Bounding
 	}{
-		{Laplace, 1 << 20, Fold}, {Laplace, 1 << 40, Truncate}, {Gaussian, 1 << 20, Fold}, {Gaussian, 1 << 40, Truncate}, {Laplace, 12345.678, Fold},
+		{Laplace, 1 << 20, Fold},
+		{Laplace, 1 << 40, Truncate},
+		{Gaussian, 1 << 20, Fold},
+		{Gaussian, 1 << 40, Truncate},
+		{Laplace, 12345.678, Fold},
 	} {
 		n := newKernel(c.noise, kappaOf(c.noise, c.scale))
 		const s = 1 << 52

@@ -98,7 +98,8 @@ func newSelector(eps, delta float64) (*selector, error) {
 			break
 		}
 		if p <= s.pi[len(s.pi)-1] || len(s.pi) > maxSelection {
-			return nil, fmt.Errorf("partition selection with epsilon %g and delta %g keeps no group of a reasonable size", eps, delta)
+			return nil, fmt.Errorf("partition selection with epsilon %g and delta %g keeps no group of a reasonable size", eps,
+				delta)
 		}
 		s.pi = append(s.pi, p)
 	}

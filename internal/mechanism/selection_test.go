@@ -11,7 +11,14 @@ import (
 )
 
 func TestSelectionIsPrivate(t *testing.T) {
-	for _, g := range []Guarantee{{Epsilon: 1, Delta: 1e-6}, {Epsilon: .1, Delta: 1e-9}, {Epsilon: .01, Delta: 1e-5}, {Epsilon: 5, Delta: 1e-12}, {Epsilon: 30, Delta: 1e-6}, {Epsilon: .5, Delta: .1}} {
+	for _, g := range []Guarantee{
+		{Epsilon: 1, Delta: 1e-6},
+		{Epsilon: .1, Delta: 1e-9},
+		{Epsilon: .01, Delta: 1e-5},
+		{Epsilon: 5, Delta: 1e-12},
+		{Epsilon: 30, Delta: 1e-6},
+		{Epsilon: .5, Delta: .1},
+	} {
 		s, err := newSelector(g.Epsilon, g.Delta)
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +81,8 @@ func TestSelectDraws(t *testing.T) {
 				hits++
 			}
 		}
-		if want > 0 && want < 1 && (!stattest.AtLeast(hits, draws, want) || !stattest.AtMost(hits, draws, want)) || want == 0 && hits > 0 || want == 1 && hits < draws {
+		if want > 0 && want < 1 && (!stattest.AtLeast(hits, draws, want) || !stattest.AtMost(hits, draws, want)) ||
+			want == 0 && hits > 0 || want == 1 && hits < draws {
 			t.Errorf("%d units: kept %d of %d, want a fraction %g", n, hits, draws, want)
 		}
 		if src.Draws()-before != draws {
@@ -90,15 +98,21 @@ func TestSelectDraws(t *testing.T) {
 }
 
 func TestSelectionBadInput(t *testing.T) {
-	for _, g := range []Guarantee{{Epsilon: 1, Delta: 0}, {Epsilon: 0, Delta: 1e-6}, {Epsilon: 1e-7, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-25}, {Epsilon: math.NaN(), Delta: 1e-6}} {
+	for _, g := range []Guarantee{
+		{Epsilon: 1, Delta: 0},
+		{Epsilon: 0, Delta: 1e-6},
+		{Epsilon: 1e-7, Delta: 1e-6},
+		{Epsilon: 1, Delta: 1e-25},
+		{Epsilon: math.NaN(), Delta: 1e-6},
+	} {
 		if _, err := Prepare(Release{Kind: Selection}, g); err == nil {
 			t.Errorf("%v: no error", g)
 		}
 	}
 }
 
-// A Gaussian threshold, by enumeration over two groups: a unit's own groups are kept with probability δ at most, and the
-// decision on any other group costs no more than the noise.
+// A Gaussian threshold, by enumeration over two groups: a unit's own groups are kept with probability δ at most, and
+// the decision on any other group costs no more than the noise.
 func TestThresholdIsPrivate(t *testing.T) {
 	const groups = 3
 	g := Guarantee{Epsilon: .05, Delta: 1e-6, Order: Orders[25]}
@@ -115,7 +129,8 @@ func TestThresholdIsPrivate(t *testing.T) {
 	keep := func(n int64) float64 { return mass(s.kernel, float64(s.tau-n), 4000) / total }
 	drop := func(n int64) float64 { return mass(s.kernel, float64(n-s.tau+1), 4000) / total }
 	if d := groups * keep(1); d > g.Delta || groups*keep(2) < g.Delta {
-		t.Errorf("a unit's own groups are kept with probability %g and could be with %g; delta %g", d, groups*keep(2), g.Delta)
+		t.Errorf("a unit's own groups are kept with probability %g and could be with %g; delta %g", d, groups*keep(2),
+			g.Delta)
 	}
 	if !(keep(s.tau) >= .5 && keep(s.tau-1) < .5) {
 		t.Errorf("tau %d: kept with probability %g, one unit less %g", s.tau, keep(s.tau), keep(s.tau-1))
@@ -241,8 +256,8 @@ func TestThresholdTable(t *testing.T) {
 	}
 }
 
-// TestCountThresholds: a group of one unit is shown with a probability of at most δ/K by the distribution of the count that decides, added up point by
-// point, and with more by the next lower threshold.
+// TestCountThresholds: a group of one unit is shown with a probability of at most δ/K by the distribution of the count
+// that decides, added up point by point, and with more by the next lower threshold.
 func TestCountThresholds(t *testing.T) {
 	settings := 0
 	for _, order := range []float64{0, 8, 64} {
@@ -250,7 +265,13 @@ func TestCountThresholds(t *testing.T) {
 			for _, delta := range []float64{1e-5, 1e-6, 1e-8, 1e-10} {
 				for _, k := range []int{1, 2, 5} {
 					for _, top := range []int64{NoUpper, 5000} {
-						for _, choice := range []Choice{{Laplace, Fold, ""}, {Laplace, Truncate, ""}, {Laplace, Clamp, ""}, {Gaussian, Fold, ""}, {Gaussian, Truncate, ""}} {
+						for _, choice := range []Choice{
+							{Laplace, Fold, ""},
+							{Laplace, Truncate, ""},
+							{Laplace, Clamp, ""},
+							{Gaussian, Fold, ""},
+							{Gaussian, Truncate, ""},
+						} {
 							r := Release{Kind: Scalar, Range: Range{{0, top}}, Sensitivity: 1, Groups: k, Choice: choice}
 							p, err := Prepare(r, Guarantee{Epsilon: epsilon, Order: order})
 							if err != nil {
@@ -274,7 +295,9 @@ func TestCountThresholds(t *testing.T) {
 								return noise / n.total()
 							}
 							if shown(float64(x.Least))*float64(k) > delta || shown(float64(x.Least-1))*float64(k) < delta*(1-1e-3) {
-								t.Errorf("top %d %v %v, ε %g at order %g, δ %g, K %d: a group of one unit is shown with %g, from one less with %g", top, x, choice, epsilon, order, delta, k,
+								t.Errorf(
+									"top %d %v %v, ε %g at order %g, δ %g, K %d: a group of one unit is shown with %g, from one less with %g", top,
+									x, choice, epsilon, order, delta, k,
 									shown(float64(x.Least)), shown(float64(x.Least-1)))
 							}
 							if hidden := mass(n, float64(x.Always-x.Least+1), far) / n.total(); hidden > 1e-9 {
@@ -289,7 +312,10 @@ func TestCountThresholds(t *testing.T) {
 	if settings < 1000 {
 		t.Errorf("%d settings", settings)
 	}
-	denoised, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 50}}, Sensitivity: 1, Choice: Choice{Bounding: Denoise}}, Guarantee{Epsilon: 1})
+	denoised, err := Prepare(Release{
+		Kind: Scalar, Range: Range{{0, 50}}, Sensitivity: 1,
+		Choice: Choice{Bounding: Denoise},
+	}, Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +343,8 @@ func TestJointCountThreshold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Of the box k the count takes half = ⌊k·row/shells⌋ points to either side; its weight is q^k times the points of all coordinates.
+		// Of the box k the count takes half = ⌊k·row/shells⌋ points to either side; its weight is q^k times the points of all
+		// coordinates.
 		shown, all := map[int64]float64{}, 0.0
 		for k := 0.0; k < 80/cube.kernel.kappa; k++ {
 			w := math.Exp(-cube.kernel.kappa * k)
@@ -336,7 +363,8 @@ func TestJointCountThreshold(t *testing.T) {
 			}
 		}
 		if at := shown[x.Least] / all; at > 1e-6 || shown[x.Least-1]/all < at {
-			t.Errorf("ε %g: a group of one unit is shown with %g from %d on, with %g from one less on", epsilon, at, x.Least, shown[x.Least-1]/all)
+			t.Errorf("ε %g: a group of one unit is shown with %g from %d on, with %g from one less on", epsilon, at, x.Least,
+				shown[x.Least-1]/all)
 		}
 		if below := shown[x.Least-1] / all; below < 1e-6*(1-2*jointTail) {
 			t.Errorf("ε %g: %d would do: %g", epsilon, x.Least-1, below)
@@ -344,7 +372,8 @@ func TestJointCountThreshold(t *testing.T) {
 	}
 }
 
-// TestCountsThatSelect: auto takes a mechanism that has a threshold for a count that decides, however short its range is.
+// TestCountsThatSelect: auto takes a mechanism that has a threshold for a count that decides, however short its range
+// is.
 func TestCountsThatSelect(t *testing.T) {
 	denoised := 0
 	for _, top := range []int64{3, 10, 100, 1000} {
@@ -380,7 +409,10 @@ func TestJointCountOfManyGroups(t *testing.T) {
 	const groups = 1 << 17
 	list := []Release{
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Total: groups, Groups: groups, Row: 1, Weight: 1},
-		{Kind: Scalar, Range: Range{{NoLower, NoUpper}}, Sensitivity: 60, Total: 60 * groups, Groups: groups, Row: 60, Weight: 1},
+		{
+			Kind: Scalar, Range: Range{{NoLower, NoUpper}}, Sensitivity: 60, Total: 60 * groups, Groups: groups, Row: 60,
+			Weight: 1,
+		},
 	}
 	prepared, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: 1})
 	if err != nil {

@@ -19,7 +19,8 @@ type Source struct {
 	scratch proposal // of the release being drawn, kept here to spare an allocation
 }
 
-// NewSource returns a Source of crypto/rand. It never fails: where the system has no randomness, crypto/rand ends the process.
+// NewSource returns a Source of crypto/rand. It never fails: where the system has no randomness, crypto/rand ends the
+// process.
 func NewSource() *Source { return new(Source) }
 
 // Uint64 returns the next word. Words are erased from the block as they are handed out.
@@ -40,5 +41,6 @@ func (s *Source) Uint64() uint64 {
 	return w
 }
 
-// Draws counts the words handed out so far: the tests of sampling compare it, since the amount of work must not depend on the true value.
+// Draws counts the words handed out so far: the tests of sampling compare it, since the amount of work must not depend
+// on the true value.
 func (s *Source) Draws() uint64 { return s.draws }

@@ -5,15 +5,18 @@ import (
 	"math"
 )
 
-// Staircase noise has the weight exp(−κ·g(d)), where g(d) = ⌊(|d| + P − r)/P⌋ counts stairs: the first reaches r − 1 steps to either
-// side of 0, each of the others is P steps long. Values that are at most P steps apart see stairs that differ by one at most, so their
-// log-ratio is κ, however far in the tail (Geng and Viswanath 2014; docs/mechanisms.md, section 15).
+// Staircase noise has the weight exp(−κ·g(d)), where g(d) = ⌊(|d| + P − r)/P⌋ counts stairs: the first reaches r − 1
+// steps to either side of 0, each of the others is P steps long. Values that are at most P steps apart see stairs that
+// differ by one at most, so their log-ratio is κ, however far in the tail (Geng and Viswanath 2014; docs/mechanisms.md,
+// section 15).
 
-// minStair is the least κ at which auto compares the staircase: below, it is Laplace noise to within a percent. No staircase is steeper than
-// maxStair: its first stair would be so short against the others that the sampler needed too many blocks.
+// minStair is the least κ at which auto compares the staircase: below, it is Laplace noise to within a percent. No
+// staircase is steeper than maxStair: its first stair would be so short against the others that the sampler needed too
+// many blocks.
 const minStair, maxStair = .5, 6.
 
-// longestStair is the longest period: up to there, distances are exact in float64. A stair that is a step too short would double the loss.
+// longestStair is the longest period: up to there, distances are exact in float64. A stair that is a step too short
+// would double the loss.
 const longestStair = 1 << 52
 
 // newStaircaseKernel is staircase noise of that period with the r of the least variance.
@@ -52,7 +55,8 @@ func (n kernel) stair(d float64) float64 {
 	return math.Floor((d + float64(n.period-n.inner)) / float64(n.period))
 }
 
-// stairSums is sums for lo ≥ 0: what is left of the stair that lo is on, whole stairs in closed form, and a part of the last one.
+// stairSums is sums for lo ≥ 0: what is left of the stair that lo is on, whole stairs in closed form, and a part of the
+// last one.
 func (n kernel) stairSums(lo, count float64) sums {
 	period, hi := float64(n.period), lo+count // hi is the first point behind the run
 	ref := n.log(lo)
@@ -75,8 +79,8 @@ func level(ref, lo, n float64) sums {
 	return sums{ref, n, n*lo + s1, n*lo*lo + 2*lo*s1 + s2}
 }
 
-// wholeStairs are the sums over whole stairs, the first of which is stair j and begins at lo: over the stairs they are those of Laplace
-// noise, one step to a stair.
+// wholeStairs are the sums over whole stairs, the first of which is stair j and begins at lo: over the stairs they are
+// those of Laplace noise, one step to a stair.
 func (n kernel) wholeStairs(j, lo, whole float64) sums {
 	p := float64(n.period)
 	a := kernel{noise: Laplace, kappa: n.kappa}.laplaceSums(0, whole)
@@ -88,9 +92,10 @@ func (n kernel) wholeStairs(j, lo, whole float64) sums {
 	}
 }
 
-// changed is the probability that noise at distance d ≤ P, with its sign, is one stair nearer to 0 than as seen from a true value d away.
-// Where the stairs differ, they do so by one, and d/2 − x mirrors those that are nearer to one value on those nearer to the other. So
-// the total variation is changed·(1 − e^−κ), and for symmetric noise that falls with the distance it is P(−d/2 ≤ x < d/2).
+// changed is the probability that noise at distance d ≤ P, with its sign, is one stair nearer to 0 than as seen from a
+// true value d away. Where the stairs differ, they do so by one, and d/2 − x mirrors those that are nearer to one value
+// on those nearer to the other. So the total variation is changed·(1 − e^−κ), and for symmetric noise that falls with
+// the distance it is P(−d/2 ≤ x < d/2).
 func (n kernel) changed(d float64) float64 {
 	near := math.Ceil(d/2) - 1 // the last x < d/2
 	inside := 2*n.sums(0, near+1).m0 - 1
@@ -119,7 +124,8 @@ func responseProfile(loss, eps float64) float64 {
 	return math.Max(0, -math.Expm1(eps-loss)/(1+math.Exp(-loss)))
 }
 
-// stairs is how many stairs one unit can move over all groups: one in every group that it moves, where the noise is on Cells.
+// stairs is how many stairs one unit can move over all groups: one in every group that it moves, where the noise is on
+// Cells.
 func (t task) stairs(b Bounding) float64 {
 	if b == Cells {
 		return math.Min(t.groups, math.Ceil(t.total/t.row))
@@ -128,8 +134,9 @@ func (t task) stairs(b Bounding) float64 {
 	return stairs
 }
 
-// stairPeriod is how far values may be apart for one stair, and how many stairs one unit can move over all groups: as far as a unit
-// moves one group; or one row, where its rows may be spread over groups, of which every one would take a stair.
+// stairPeriod is how far values may be apart for one stair, and how many stairs one unit can move over all groups: as
+// far as a unit moves one group; or one row, where its rows may be spread over groups, of which every one would take a
+// stair.
 func (t task) stairPeriod() (period, stairs float64) {
 	rows := math.Ceil(t.total / t.row)
 	touched := math.Min(t.groups, rows)
@@ -145,7 +152,8 @@ func (t task) stairsAdmissible(b Bounding) error {
 	case b == Truncate:
 		return fmt.Errorf("staircase noise is bounded afterwards: use clamp, fold or denoise")
 	case period > longestStair:
-		return fmt.Errorf("staircase noise needs a sensitivity of at most 2^52 grid steps: use a coarser grid or laplace noise")
+		return fmt.Errorf(
+			"staircase noise needs a sensitivity of at most 2^52 grid steps: use a coarser grid or laplace noise")
 	}
 	return nil
 }

@@ -7,7 +7,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
-var someStairs = []kernel{newStaircaseKernel(.5, 2), newStaircaseKernel(.8, 7), newStaircaseKernel(2, 10), newStaircaseKernel(5, 3), newStaircaseKernel(5, 100), newStaircaseKernel(6, 1), newStaircaseKernel(.03, 5)}
+var someStairs = []kernel{
+	newStaircaseKernel(.5, 2), newStaircaseKernel(.8, 7), newStaircaseKernel(2, 10),
+	newStaircaseKernel(5, 3), newStaircaseKernel(5, 100), newStaircaseKernel(6, 1), newStaircaseKernel(.03, 5),
+}
 
 // TestStairSums compares the closed sums with the weights added one by one.
 func TestStairSums(t *testing.T) {
@@ -29,7 +32,8 @@ func TestStairSums(t *testing.T) {
 	}
 }
 
-// TestStairDivergences adds up the log-ratio, the divergence and δ(ε) of plain noise at every distance up to two stairs.
+// TestStairDivergences adds up the log-ratio, the divergence and δ(ε) of plain noise at every distance up to two
+// stairs.
 func TestStairDivergences(t *testing.T) {
 	for _, n := range someStairs {
 		last := 0.0
@@ -66,7 +70,10 @@ func TestStairDivergences(t *testing.T) {
 // TestStairSampler draws noise of long stairs, whose blocks do not fit them, and counts the stairs.
 func TestStairSampler(t *testing.T) {
 	src := seededSource(11)
-	for _, n := range []kernel{newStaircaseKernel(1, 1000), newStaircaseKernel(5, 12345), newStaircaseKernel(6, 1<<40), newStaircaseKernel(2, 1<<52)} {
+	for _, n := range []kernel{
+		newStaircaseKernel(1, 1000), newStaircaseKernel(5, 12345), newStaircaseKernel(6, 1<<40),
+		newStaircaseKernel(2, 1<<52),
+	} {
 		s := newSampler(n)
 		if len(s.env) > 1<<14 {
 			t.Errorf("κ %g, P %d: %d blocks", n.kappa, n.period, len(s.env))
@@ -115,7 +122,10 @@ func TestStairLimits(t *testing.T) {
 		}
 	}
 	// Rows over groups take a stair each, as long as one row moves a group.
-	p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 400, Total: 400, Row: 100, Groups: 9, Layer: 1, Choice: Choice{Noise: Staircase}}, Guarantee{Epsilon: 4})
+	p, err := Prepare(Release{
+		Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 400, Total: 400, Row: 100, Groups: 9,
+		Layer: 1, Choice: Choice{Noise: Staircase},
+	}, Guarantee{Epsilon: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package mechanism
 
 import "math"
 
-// Plain says that what is released of a number follows from a noisy value that no range has bounded: the sum of such values
-// over groups has no bias, and one noise for each group.
+// Plain says that what is released of a number follows from a noisy value that no range has bounded: the sum of such
+// values over groups has no bias, and one noise for each group.
 func (p *Prepared) Plain() bool {
 	if p.release.Kind != Scalar {
 		return false
@@ -12,15 +12,17 @@ func (p *Prepared) Plain() bool {
 	return p.cube != nil || b != Truncate && b != Cells
 }
 
-// sumStep is that part: of two noises which are 0 but for 5% each, one or the other is not in 10%, and they need a step.
+// sumStep is that part: of two noises which are 0 but for 5% each, one or the other is not in 10%, and they need a
+// step.
 const sumStep = math.Sqrt2 / 2
 
 // normalQuantile is the quantile of a normal distribution's magnitude, in standard deviations.
 func normalQuantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(probability) }
 
-// SumMargin is u: the noises of n groups together are beyond u·√n with a probability of at most wrong. It is the margin of one, and
-// a part of a step of its values more, or that of a normal distribution as wide, which it comes near to with n: distributions with longer tails
-// than that come from above, and others from below (docs/mechanisms.md, section 18).
+// SumMargin is u: the noises of n groups together are beyond u·√n with a probability of at most wrong. It is the margin
+// of one, and a part of a step of its values more, or that of a normal distribution as wide, which it comes near to
+// with n: distributions with longer tails than that come from above, and others from below (docs/mechanisms.md, section
+// 18).
 func (p *Prepared) SumMargin(wrong float64) float64 {
 	in, part := 1-wrong, sumStep
 	if wrong < Wrong { // a step is more of what is further out

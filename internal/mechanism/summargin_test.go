@@ -8,14 +8,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
-// TestSumMargins: the noises of n groups are within their margin in 95% of the draws, by enumeration, and hardly more than
-// a normal distribution needs where noise is wide against its steps.
+// TestSumMargins: the noises of n groups are within their margin in 95% of the draws, by enumeration, and hardly more
+// than a normal distribution needs where noise is wide against its steps.
 func TestSumMargins(t *testing.T) {
 	for _, n := range []kernel{
 		newKernel(Laplace, 5), newKernel(Laplace, 2), newKernel(Laplace, .5), newKernel(Laplace, .1),
 		newKernel(Laplace, 3.6), newKernel(Laplace, 3), newKernel(Laplace, 1),
-		newKernel(Gaussian, 4), newKernel(Gaussian, 3.7), newKernel(Gaussian, 3), newKernel(Gaussian, 2), newKernel(Gaussian, .5), newKernel(Gaussian, .01),
-		newStaircaseKernel(3.6, 4), newStaircaseKernel(3, 3), newStaircaseKernel(2, 5), newStaircaseKernel(1.5, 7), newStaircaseKernel(.4, 6), newStaircaseKernel(.2, 9),
+		newKernel(Gaussian, 4), newKernel(Gaussian, 3.7), newKernel(Gaussian, 3), newKernel(Gaussian, 2),
+		newKernel(Gaussian, .5), newKernel(Gaussian, .01),
+		newStaircaseKernel(3.6, 4), newStaircaseKernel(3, 3), newStaircaseKernel(2, 5), newStaircaseKernel(1.5, 7),
+		newStaircaseKernel(.4, 6), newStaircaseKernel(.2, 9),
 	} {
 		p := &Prepared{candidates: []Candidate{{design: design{kernel: n}}}}
 		sum, groups := lawOf(n), 1
@@ -75,7 +77,10 @@ func within(law []float64, far int) (in float64) {
 func TestDrawPlain(t *testing.T) {
 	src := seededSource(7)
 	for _, b := range []Bounding{Clamp, Fold, Denoise} {
-		p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 2, Choice: Choice{Noise: Laplace, Bounding: b}}, Guarantee{Epsilon: 1})
+		p, err := Prepare(Release{
+			Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 2,
+			Choice: Choice{Noise: Laplace, Bounding: b},
+		}, Guarantee{Epsilon: 1})
 		if err != nil || !p.Plain() {
 			t.Fatalf("%s: %v", b, err)
 		}
@@ -92,12 +97,14 @@ func TestDrawPlain(t *testing.T) {
 			t.Errorf("%s: a mean of %g, where it should be 0 ± %g", b, mean, most)
 		}
 	}
-	if p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 40}}, Choice: Choice{Bounding: Truncate}}, Guarantee{Epsilon: 1}); err != nil || p.Plain() {
+	if p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 40}}, Choice: Choice{Bounding: Truncate}},
+		Guarantee{Epsilon: 1}); err != nil || p.Plain() {
 		t.Errorf("truncated noise is plain (%v)", err)
 	}
 }
 
-// TestJointPlain: joint noise of one number of many groups is within its margin too, and what is released follows from it. False alarms: 1e-9.
+// TestJointPlain: joint noise of one number of many groups is within its margin too, and what is released follows from
+// it. False alarms: 1e-9.
 func TestJointPlain(t *testing.T) {
 	src := seededSource(8)
 	for _, rows := range []int64{1, 20} {

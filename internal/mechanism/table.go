@@ -10,8 +10,8 @@ const Given Calibration = "given"
 
 var tableBoundings = []Bounding{Truncate, Fold, Denoise, Clamp, Cells}
 
-// Table calibrates every noise, bounding and calibration for a scalar release on a closed range, as a study: pure ε, and
-// (ε, δ) too if Delta is above 0. The candidate that `auto` would take under that accounting is marked.
+// Table calibrates every noise, bounding and calibration for a scalar release on a closed range, as a study: pure ε,
+// and (ε, δ) too if Delta is above 0. The candidate that `auto` would take under that accounting is marked.
 func Table(v Range, delta int64, g Guarantee) ([]Candidate, error) {
 	r, err := studied(v, delta)
 	if err != nil {
@@ -50,7 +50,8 @@ func Table(v Range, delta int64, g Guarantee) ([]Candidate, error) {
 }
 
 // TableAt is what every noise and bounding costs at a given scale, in grid steps: the pure ε as the Loss where there is
-// one, and, for tail above 0, the exact ε of (ε, tail)-DP too. The staircase has a shape besides, which calibration finds.
+// one, and, for tail above 0, the exact ε of (ε, tail)-DP too. The staircase has a shape besides, which calibration
+// finds.
 func TableAt(v Range, delta int64, scale, tail float64) ([]Candidate, error) {
 	r, err := studied(v, delta)
 	if err != nil {
@@ -99,8 +100,8 @@ func studied(v Range, delta int64) (Release, error) {
 	return r, nil
 }
 
-// Divergence bounds, to within its search, the Rényi divergence of order a of truncation to v at a given scale, over all
-// pairs of true values in its hull at distance delta or less; at the order +Inf it is the exact pure ε.
+// Divergence bounds, to within its search, the Rényi divergence of order a of truncation to v at a given scale, over
+// all pairs of true values in its hull at distance delta or less; at the order +Inf it is the exact pure ε.
 func Divergence(noise Noise, v Range, delta int64, scale, a float64) float64 {
 	t, n := oneGroup(v, float64(delta), Guarantee{}), newKernel(noise, kappaOf(noise, scale))
 	if math.IsInf(a, 1) {

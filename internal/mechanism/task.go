@@ -10,13 +10,14 @@ import (
 // task is a scalar or chained release reduced to what calibration needs. Sensitivities are whole numbers, in float64
 // because Δ·K may exceed 2^63.
 type task struct {
-	v       Range   // closed; for chained releases and open ends a finite substitute
-	delta   float64 // Δ: of one group
-	total   float64 // Δ₁: of all groups together
-	groups  float64 // K
-	row     float64 // M: how far one row moves a group, where rows add up to Δ₁; else 1
-	exact   bool    // truncation is charged by the worst spread over groups, which is dear to find, and not by a bound on it
-	layered bool    // other releases may use up the rest of the same unit's rows
+	v      Range   // closed; for chained releases and open ends a finite substitute
+	delta  float64 // Δ: of one group
+	total  float64 // Δ₁: of all groups together
+	groups float64 // K
+	row    float64 // M: how far one row moves a group, where rows add up to Δ₁; else 1
+	// truncation is charged by the worst spread over groups, which is dear to find, and not by a bound on it
+	exact   bool
+	layered bool // other releases may use up the rest of the same unit's rows
 	g       Guarantee
 	open    bool // no finite range to calibrate on: one end is open, or the range follows from a count
 	endless bool // both ends open
@@ -30,7 +31,10 @@ func oneGroup(v Range, delta float64, g Guarantee) task {
 // newTask reduces a release whose defaults are filled in. A quantile and a selection have no range that bounds how far
 // one unit moves them.
 func newTask(r Release, g Guarantee) (task, error) {
-	t := task{delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups), row: math.Max(1, float64(r.Row)), layered: r.Layered(), g: g}
+	t := task{
+		delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups),
+		row: math.Max(1, float64(r.Row)), layered: r.Layered(), g: g,
+	}
 	if r.Total == 0 {
 		t.total = t.delta * t.groups
 	}
@@ -65,10 +69,12 @@ func (t task) check() error {
 		return nil
 	}
 	if t.g.atOrder() {
-		return fmt.Errorf("the divergence at order %g is %g: the least that can be calibrated is %g", t.g.Order, t.g.Epsilon, minRenyi)
+		return fmt.Errorf("the divergence at order %g is %g: the least that can be calibrated is %g", t.g.Order, t.g.Epsilon,
+			minRenyi)
 	}
 	each := t.least() / minEps
-	return fmt.Errorf("epsilon %g over %g groups is %g each: the least that can be calibrated is %g", t.g.Epsilon, each, t.g.Epsilon/each, minEps)
+	return fmt.Errorf("epsilon %g over %g groups is %g each: the least that can be calibrated is %g", t.g.Epsilon, each,
+		t.g.Epsilon/each, minEps)
 }
 
 // step is how far one unit can move the value of one group: at most the range's length.
@@ -91,7 +97,8 @@ func (t task) parts() float64 {
 	}
 }
 
-// cost is what noise of that kernel is charged over all groups (loss.Scalar), by a bound that is quick to find where many are compared.
+// cost is what noise of that kernel is charged over all groups (loss.Scalar), by a bound that is quick to find where
+// many are compared.
 func (t task) cost(n kernel, b Bounding) loss.Scalar {
 	h := t.v.hull()
 	m := t.scalar(n, b, []int64{h.Lo, h.Hi}, t.unit()) // cells cost the same wherever they are cut

@@ -22,8 +22,8 @@ func allocations(rows, groups int, visit func(n []int)) {
 	next(0, rows)
 }
 
-// Truncated noise over several groups is charged what the worst spread of a unit's rows costs, not a bound on it: its curve against every
-// spread of the exact divergences of one group.
+// Truncated noise over several groups is charged what the worst spread of a unit's rows costs, not a bound on it: its
+// curve against every spread of the exact divergences of one group.
 func TestTruncationOverGroupsIsExact(t *testing.T) {
 	const rows, groups, row = 4, 3, 2
 	for _, noise := range []Noise{Laplace, Gaussian} {
@@ -31,7 +31,10 @@ func TestTruncationOverGroupsIsExact(t *testing.T) {
 			if noise == Laplace && len(v) > 1 {
 				continue // its curve is that of the pure loss
 			}
-			release := Release{Kind: Scalar, Range: v, Sensitivity: rows * row, Total: rows * row, Row: row, Groups: groups, Choice: Choice{Noise: noise, Bounding: Truncate}}
+			release := Release{
+				Kind: Scalar, Range: v, Sensitivity: rows * row, Total: rows * row, Row: row, Groups: groups,
+				Choice: Choice{Noise: noise, Bounding: Truncate},
+			}
 			p, err := prepare(release, Guarantee{Epsilon: .5, Order: Orders[12]})
 			if err != nil {
 				t.Fatal(err)
@@ -40,7 +43,8 @@ func TestTruncationOverGroupsIsExact(t *testing.T) {
 			for _, i := range []int{0, 6, 12, 18} {
 				cost := make([]float64, rows+1)
 				for n := 1; n <= rows; n++ {
-					cost[n] = math.Max(cost[n-1], math.Max(table.Renyi(Orders[i], []int{n * row}).Value, table.Renyi(Orders[i], []int{n*row - 1}).Value))
+					cost[n] = math.Max(cost[n-1], math.Max(table.Renyi(Orders[i], []int{n * row}).Value,
+						table.Renyi(Orders[i], []int{n*row - 1}).Value))
 				}
 				worst := 0.0
 				allocations(rows, groups, func(n []int) {
@@ -61,7 +65,12 @@ func TestTruncationOverGroupsIsExact(t *testing.T) {
 // R rows over any number of groups cost what R rows in one group cost, for plain noise.
 func TestGroupsAreFree(t *testing.T) {
 	for _, g := range []Guarantee{{Epsilon: .5}, {Epsilon: .05, Order: 8}} {
-		for _, choice := range []Choice{{Laplace, Fold, ""}, {Gaussian, Fold, ""}, {Laplace, Denoise, ""}, {Gaussian, Clamp, ""}} {
+		for _, choice := range []Choice{
+			{Laplace, Fold, ""},
+			{Gaussian, Fold, ""},
+			{Laplace, Denoise, ""},
+			{Gaussian, Clamp, ""},
+		} {
 			if choice.Noise == Gaussian && g.Order == 0 {
 				continue
 			}
@@ -90,7 +99,10 @@ func TestGroupsAreFree(t *testing.T) {
 // Units per group: K groups of one unit each. Laplace noise grows with K, Gaussian noise with √K.
 func TestUnitsPerGroup(t *testing.T) {
 	scale := func(noise Noise, groups int, g Guarantee) float64 {
-		p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 1, Total: int64(groups), Groups: groups, Choice: Choice{noise, Fold, ""}}, g)
+		p, err := Prepare(Release{
+			Kind: Scalar, Range: Range{{0, 1 << 20}}, Sensitivity: 1, Total: int64(groups),
+			Groups: groups, Choice: Choice{noise, Fold, ""},
+		}, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +122,10 @@ func TestOrder(t *testing.T) {
 		i := r.IntN(len(Orders))
 		g := Guarantee{Epsilon: math.Pow(10, -4+4*r.Float64()), Order: Orders[i]}
 		choice := Choice{[]Noise{Laplace, Gaussian}[r.IntN(2)], []Bounding{Truncate, Fold, Clamp}[r.IntN(3)], ""}
-		rel := Release{Kind: Scalar, Range: Range{{0, 3 + r.Int64N(300)}}, Sensitivity: delta, Total: total, Groups: groups, Choice: choice}
+		rel := Release{
+			Kind: Scalar, Range: Range{{0, 3 + r.Int64N(300)}}, Sensitivity: delta, Total: total, Groups: groups,
+			Choice: choice,
+		}
 		if choice.Bounding != Truncate && r.IntN(2) == 0 {
 			rel.Layer = 1
 		}
@@ -127,7 +142,14 @@ func TestOrder(t *testing.T) {
 
 func TestOrderBadInput(t *testing.T) {
 	r := Release{Kind: Scalar, Range: Range{{0, 10}}}
-	for _, g := range []Guarantee{{Epsilon: 1, Order: 1}, {Epsilon: 1, Order: .5}, {Epsilon: 1, Order: -2}, {Epsilon: 1, Order: math.NaN()}, {Epsilon: 1e-13, Order: 2}, {Epsilon: 1, Order: math.Inf(-1)}} {
+	for _, g := range []Guarantee{
+		{Epsilon: 1, Order: 1},
+		{Epsilon: 1, Order: .5},
+		{Epsilon: 1, Order: -2},
+		{Epsilon: 1, Order: math.NaN()},
+		{Epsilon: 1e-13, Order: 2},
+		{Epsilon: 1, Order: math.Inf(-1)},
+	} {
 		if _, err := Prepare(r, g); err == nil {
 			t.Errorf("%v: no error", g)
 		}
@@ -189,7 +211,10 @@ func TestEpsilonForMarginAtOrder(t *testing.T) {
 func TestQuantileOverGroups(t *testing.T) {
 	const rows, groups = 3, 2
 	for _, g := range []Guarantee{{Epsilon: 1}, {Epsilon: .1, Order: Orders[20]}} {
-		r := Release{Kind: Quantile, Range: Range{{0, 6}}, Sensitivity: rows, Total: rows, Groups: groups, Fraction: .3, Layer: 1}
+		r := Release{
+			Kind: Quantile, Range: Range{{0, 6}}, Sensitivity: rows, Total: rows, Groups: groups, Fraction: .3,
+			Layer: 1,
+		}
 		p, err := Prepare(r, g)
 		if err != nil {
 			t.Fatal(err)

@@ -33,18 +33,20 @@ func (t *threshold) thresholds() (half, always int64) {
 	return t.tau, t.tau + int64(reach)
 }
 
-// CountThreshold decides by a released count of units, or of rows of which every unit has one at most, whether its group is shown: one
-// noise serves both (docs/mechanisms.md, section 10).
+// CountThreshold decides by a released count of units, or of rows of which every unit has one at most, whether its
+// group is shown: one noise serves both (docs/mechanisms.md, section 10).
 type CountThreshold struct {
-	Least  int64 // that the released count has to reach: that of a group of one unit does with a probability of at most δ/K
+	// that the released count has to reach: that of a group of one unit does with a probability of at most δ/K
+	Least  int64
 	Always int64 // so many units are shown but for a chance below 1e-9
 }
 
-// jointTail is how much the tabulated distribution of joint noise may be below the true one, relatively, at any point of its tail: its boxes are
-// 1/128 of their scale apart. jointCut is how much of the tail it may leave out.
+// jointTail is how much the tabulated distribution of joint noise may be below the true one, relatively, at any point
+// of its tail: its boxes are 1/128 of their scale apart. jointCut is how much of the tail it may leave out.
 const jointTail, jointCut = .03, 1e-15
 
-// CountThreshold finds the threshold of a count for a selection with this δ over its K groups. An error says why there is none.
+// CountThreshold finds the threshold of a count for a selection with this δ over its K groups. An error says why there
+// is none.
 func (p *Prepared) CountThreshold(delta float64) (CountThreshold, error) {
 	tail, reach := p.tail()
 	var reached func(m float64) float64 // by one unit
@@ -57,11 +59,14 @@ func (p *Prepared) CountThreshold(delta float64) (CountThreshold, error) {
 		v, n := p.task.v.intervals(), c.law()
 		reached = func(m float64) float64 { return n.Reaches(v, 1, m) }
 	default:
-		return CountThreshold{}, fmt.Errorf("a count with %s cannot decide which groups are shown: use fold, truncate or clamp", c.Bounding)
+		return CountThreshold{},
+			fmt.Errorf("a count with %s cannot decide which groups are shown: use fold, truncate or clamp", c.Bounding)
 	}
 	few := func(m float64) bool { return m >= 1 && reached(m) <= delta/p.task.most()*(1-1e-9) }
 	if !few(reach) {
-		return CountThreshold{}, fmt.Errorf("delta %g over %g groups is too small for the law of joint noise to say which groups are shown", delta, p.task.most())
+		return CountThreshold{},
+			fmt.Errorf("delta %g over %g groups is too small for the law of joint noise to say which groups are shown", delta,
+				p.task.most())
 	}
 	least := leastInteger(reach, few)
 	more := leastInteger(reach, func(m float64) bool { return tail(m+1) <= 1e-9 })

@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// PrepareVector prepares the releases of one block, which share one guarantee: every layer gets the part of it that its weight says.
-// Under a pure guarantee it also tries one vector of joint noise for all releases that can be its coordinates, at what their layers
-// have together, and takes it if the sum of their expected squared errors, in units of Total², is smaller (docs/mechanisms.md,
-// section 14). A coordinate is a Scalar with one interval or a SumGivenCount whose Row is set and whose policy leaves the mechanism
-// open; all of them count the same rows of a unit. The others keep their share. It stops where ctx ends, between two releases.
+// PrepareVector prepares the releases of one block, which share one guarantee: every layer gets the part of it that its
+// weight says. Under a pure guarantee it also tries one vector of joint noise for all releases that can be its
+// coordinates, at what their layers have together, and takes it if the sum of their expected squared errors, in units
+// of Total², is smaller (docs/mechanisms.md, section 14). A coordinate is a Scalar with one interval or a SumGivenCount
+// whose Row is set and whose policy leaves the mechanism open; all of them count the same rows of a unit. The others
+// keep their share. It stops where ctx ends, between two releases.
 func PrepareVector(ctx context.Context, list []Release, g Guarantee) ([]*Prepared, error) {
 	out := make([]*Prepared, len(list))
 	parts := share(list, g)

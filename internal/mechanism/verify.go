@@ -2,8 +2,8 @@ package mechanism
 
 import "math"
 
-// Worst is what enumeration found: the largest value over pairs of neighbouring true values (S, T) and, for a log-ratio,
-// the output Z where it happens.
+// Worst is what enumeration found: the largest value over pairs of neighbouring true values (S, T) and, for a
+// log-ratio, the output Z where it happens.
 type Worst struct {
 	Value   float64
 	S, T, Z int64
@@ -20,7 +20,8 @@ type Distribution struct {
 // the nearest one no more.
 const verifyReach = 60
 
-// Tabulate enumerates the released distribution of the chosen mechanism. It is meant for ranges of a few thousand steps.
+// Tabulate enumerates the released distribution of the chosen mechanism. It is meant for ranges of a few thousand
+// steps.
 func (p *Prepared) Tabulate() Distribution { return p.Chosen().tabulate() }
 
 // Tabulate is Prepared.Tabulate for any candidate of a Scalar release with a finite range.

@@ -1,9 +1,9 @@
-// Package memory counts the bytes that clients make the proxy keep: prepared statements, portals and their rows, messages that wait,
-// answers of the console. What would be too much for one connection, for all connections of one analyst, or for all of them together is
-// refused before it is kept, with SQLSTATE 53200.
+// Package memory counts the bytes that clients make the proxy keep: prepared statements, portals and their rows,
+// messages that wait, answers of the console. What would be too much for one connection, for all connections of one
+// analyst, or for all of them together is refused before it is kept, with SQLSTATE 53200.
 //
-// Counts are estimates from above of what the Go heap holds. What belongs to no client, such as the schema and the caches, has bounds of
-// its own beside these.
+// Counts are estimates from above of what the Go heap holds. What belongs to no client, such as the schema and the
+// caches, has bounds of its own beside these.
 package memory
 
 import (
@@ -28,8 +28,9 @@ const (
 	strangerShare = 8
 )
 
-// What is kept no more goes back to the operating system a while after so much of the limit has become free, and is still free then. Go by itself
-// keeps it for minutes. To return it costs a whole collection of garbage: who takes and frees much all the time causes one each returnPause.
+// What is kept no more goes back to the operating system a while after so much of the limit has become free, and is
+// still free then. Go by itself keeps it for minutes. To return it costs a whole collection of garbage: who takes and
+// frees much all the time causes one each returnPause.
 const (
 	returnShare = 8
 	returnDelay = 2 * time.Second
@@ -58,7 +59,10 @@ type share struct {
 
 // New returns a budget of so many bytes.
 func New(limit int64) *Budget {
-	return &Budget{limit: limit, free: debug.FreeOSMemory, work: semaphore.NewWeighted(limit), analysts: map[string]*share{}}
+	return &Budget{
+		limit: limit, free: debug.FreeOSMemory, work: semaphore.NewWeighted(limit),
+		analysts: map[string]*share{},
+	}
 }
 
 // Account is what one connection holds. A nil account has no limit.
@@ -111,9 +115,11 @@ func (a *Account) Close() {
 // What each limit says when it is reached.
 var (
 	errConnection = pgerr.New(pgerr.OutOfMemory, "out of memory for this connection",
-		pgerr.Hint("Close prepared statements, portals and cursors that are no longer needed, fetch results without a cursor, or send less at a time."))
+		pgerr.Hint(
+			"Close prepared statements, portals and cursors that are no longer needed, fetch results without a cursor, or send less at a time."))
 	errAnalyst = pgerr.New(pgerr.OutOfMemory, "out of memory for your connections",
-		pgerr.Hint("Close connections, prepared statements and cursors that are no longer needed, or ask the administrator to raise limits.memory."))
+		pgerr.Hint(
+			"Close connections, prepared statements and cursors that are no longer needed, or ask the administrator to raise limits.memory."))
 	errAll = pgerr.New(pgerr.OutOfMemory, "out of memory",
 		pgerr.Hint("Other clients keep much. Try again later, or ask the administrator to raise limits.memory."))
 )
@@ -174,7 +180,8 @@ func (b *Budget) giveBack() {
 	b.mu.Unlock()
 }
 
-// Hold is what one thing takes of an account. It belongs to one goroutine at a time. The zero value holds nothing, of no account.
+// Hold is what one thing takes of an account. It belongs to one goroutine at a time. The zero value holds nothing, of
+// no account.
 type Hold struct {
 	account *Account
 	bytes   int64
@@ -225,8 +232,8 @@ func (h *Hold) Join(other *Hold) {
 // Free gives everything back.
 func (h *Hold) Free() { h.Give(int(h.bytes)) }
 
-// Soft is the limit for Go's garbage collector beside a budget: garbage is collected earlier where clients and caches hold much, and not so
-// early that collecting takes all time.
+// Soft is the limit for Go's garbage collector beside a budget: garbage is collected earlier where clients and caches
+// hold much, and not so early that collecting takes all time.
 func Soft(limit int64) int64 {
 	const ownNeed = 192 << 20 // schema, caches, what statements work with
 	if limit > (math.MaxInt64-ownNeed)/2 {

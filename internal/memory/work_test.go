@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestWork: a statement takes what it needs, of what nobody knows an eighth at most; an analyst has half of all, and what is larger than that
-// runs by itself.
+// TestWork: a statement takes what it needs, of what nobody knows an eighth at most; an analyst has half of all, and
+// what is larger than that runs by itself.
 func TestWork(t *testing.T) {
 	ctx, b := context.Background(), New(800)
 	alice, bob := b.Open("alice"), b.Open("bob")

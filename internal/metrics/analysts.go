@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxAnalysts bounds the series that have an analyst's name. Statements of further analysts are counted under otherAnalysts.
+// maxAnalysts bounds the series that have an analyst's name. Statements of further analysts are counted under
+// otherAnalysts.
 const (
 	maxAnalysts   = 1000
 	otherAnalysts = "*other"
@@ -44,8 +45,12 @@ func newAnalysts() *analysts {
 	}
 	return &analysts{
 		gauges: []budgetGauge{
-			gauge("share_spent", "Share of the budget, from 0 to 1, that an analyst has spent", func(b Budget) float64 { return b.ShareSpent }),
-			gauge("share_left", "Share of the budget, from 0 to 1, that an analyst has left", func(b Budget) float64 { return math.Max(b.ShareLeft, 0) }),
+			gauge("share_spent", "Share of the budget, from 0 to 1, that an analyst has spent", func(b Budget) float64 {
+				return b.ShareSpent
+			}),
+			gauge("share_left", "Share of the budget, from 0 to 1, that an analyst has left", func(b Budget) float64 {
+				return math.Max(b.ShareLeft, 0)
+			}),
 			gauge("epsilon_spent", "Epsilon that an analyst has spent", func(b Budget) float64 { return b.Spent }),
 			gauge("epsilon_left", "Epsilon that an analyst has left", func(b Budget) float64 { return math.Max(b.Left, 0) }),
 		},

@@ -19,7 +19,8 @@ func (m *Metrics) Counts() (Counts, error) {
 		return c, err
 	}
 	labelled := map[string]map[string]float64{
-		"dpproxy_statements_total": c.Statements, "dpproxy_errors_total": c.Errors, "dpproxy_connections_refused_total": c.Refused,
+		"dpproxy_statements_total": c.Statements, "dpproxy_errors_total": c.Errors,
+		"dpproxy_connections_refused_total": c.Refused,
 	}
 	for _, f := range families {
 		for _, x := range f.GetMetric() {

@@ -20,7 +20,8 @@ func TestCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Counts{
-		Statements: map[string]float64{"private": 2, "explain": 1}, Errors: map[string]float64{"42501": 1}, Refused: map[string]float64{"total": 1},
+		Statements: map[string]float64{"private": 2, "explain": 1}, Errors: map[string]float64{"42501": 1},
+		Refused:     map[string]float64{"total": 1},
 		Connections: 1, LoginFailures: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -13,8 +13,8 @@ import (
 // readyTimeout bounds the checks of /readyz. Orchestrators wait about as long for a probe.
 const readyTimeout = 3 * time.Second
 
-// Handler serves /metrics, /healthz and /readyz. /healthz answers 200 as long as the process lives. /readyz answers 200, or
-// 503 while ready returns an error, which goes to the log and not to the caller.
+// Handler serves /metrics, /healthz and /readyz. /healthz answers 200 as long as the process lives. /readyz answers
+// 200, or 503 while ready returns an error, which goes to the log and not to the caller.
 func (m *Metrics) Handler(ready func(context.Context) error, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))

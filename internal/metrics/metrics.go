@@ -1,8 +1,8 @@
 // Package metrics counts what the proxy does. It serves the counts to Prometheus at /metrics, and /healthz and /readyz.
 //
 // Metrics implements the hook interfaces that wire and engine declare. It has its own registry. No label holds SQL, a
-// name of the schema or a value: operators may see them, but dashboards reach other people too. Analysts are named only where
-// the policy says `metrics: {analysts: true}` (analysts.go).
+// name of the schema or a value: operators may see them, but dashboards reach other people too. Analysts are named only
+// where the policy says `metrics: {analysts: true}` (analysts.go).
 package metrics
 
 import (
@@ -43,12 +43,18 @@ func New() *Metrics {
 	m := &Metrics{
 		registry:    prometheus.NewRegistry(),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dpproxy_connections", Help: "Open client connections."}),
-		opened:      prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_connections_total", Help: "Client connections accepted."}),
+		opened: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "dpproxy_connections_total",
+			Help: "Client connections accepted.",
+		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dpproxy_connections_refused_total",
 			Help: "Client connections refused before a session, by reason.",
 		}, []string{"reason"}),
-		logins: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_login_failures_total", Help: "Failed authentications."}),
+		logins: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "dpproxy_login_failures_total",
+			Help: "Failed authentications.",
+		}),
 		messages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "dpproxy_message_seconds",
 			Help: "Time to handle a client's message, by its name.", Buckets: buckets,
@@ -65,18 +71,32 @@ func New() *Metrics {
 			Name: "dpproxy_stage_seconds",
 			Help: "Time spent in one stage of a statement.", Buckets: buckets,
 		}, []string{"stage"}),
-		epsilon:     prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_epsilon_charged_total", Help: "Sum of the epsilon of charged statements."}),
-		share:       prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_share_charged_total", Help: "Sum of the shares that charged statements took of their analysts' budgets: 1 is one whole budget."}),
-		uncertified: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_uncertified_total", Help: "Queries for main that certify cannot derive: refused, or run where the policy says certify: warn."}),
+		epsilon: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "dpproxy_epsilon_charged_total",
+			Help: "Sum of the epsilon of charged statements.",
+		}),
+		share: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "dpproxy_share_charged_total",
+			Help: "Sum of the shares that charged statements took of their analysts' budgets: 1 is one whole budget.",
+		}),
+		uncertified: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "dpproxy_uncertified_total",
+			Help: "Queries for main that certify cannot derive: refused, or run where the policy says certify: warn.",
+		}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dpproxy_reloads_total",
 			Help: "Policy reloads, by result.",
 		}, []string{"result"}),
-		stale:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "dpproxy_shadow_stale", Help: "1 while the databases are not what the policy says, as of the last look; the log has what differs."}),
+		stale: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "dpproxy_shadow_stale",
+			Help: "1 while the databases are not what the policy says, as of the last look; the log has what differs.",
+		}),
 		ledger: newLedgerMetrics(), analysts: newAnalysts(),
 	}
-	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
-		m.epsilon, m.share, m.uncertified, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts, m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements,
+		m.stages,
+		m.epsilon, m.share, m.uncertified, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts,
+		m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -44,7 +44,10 @@ func TestCountsAreServed(t *testing.T) {
 	m.Reloaded(true)
 	m.Reloaded(false)
 	m.AnalystStatement("alice", "private")
-	m.Budgets([]metrics.Budget{{Analyst: "alice", Spent: 0.5, Left: 9.5, ShareSpent: 0.02, ShareLeft: 0.98}, {Analyst: "*", Spent: math.Inf(1), Left: -1e-17, ShareSpent: 1, ShareLeft: -1e-17}})
+	m.Budgets([]metrics.Budget{
+		{Analyst: "alice", Spent: 0.5, Left: 9.5, ShareSpent: 0.02, ShareLeft: 0.98},
+		{Analyst: "*", Spent: math.Inf(1), Left: -1e-17, ShareSpent: 1, ShareLeft: -1e-17},
+	})
 	m.Pools(func() map[string]metrics.Pool {
 		return map[string]metrics.Pool{"main": {Total: 3, Idle: 1, Max: 8, Acquired: 42, WaitSeconds: 1.5}}
 	})
@@ -101,7 +104,8 @@ func TestAnalystsInMetricsAreBounded(t *testing.T) {
 	m.Budgets(budgets)
 	h := m.Handler(func(context.Context) error { return nil }, slog.Default())
 	_, body := get(t, h, "/metrics")
-	if n := strings.Count(body, "\ndpproxy_analyst_statements_total{"); n != 1001 || !strings.Contains(body, `{analyst="*other",verdict="private"} 100`) {
+	if n := strings.Count(body, "\ndpproxy_analyst_statements_total{"); n != 1001 ||
+		!strings.Contains(body, `{analyst="*other",verdict="private"} 100`) {
 		t.Errorf("%d analysts", n)
 	}
 	if n := strings.Count(body, "\ndpproxy_budget_epsilon_left{"); n != 1000 {

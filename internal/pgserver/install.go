@@ -17,7 +17,10 @@ type manager struct {
 }
 
 var managers = []manager{
-	{"apt-get", true, [][]string{{"apt-get", "update"}, {"apt-get", "install", "-y", "--no-install-recommends", "postgresql", "postgresql-client"}}},
+	{"apt-get", true, [][]string{{"apt-get", "update"}, {
+		"apt-get", "install", "-y", "--no-install-recommends",
+		"postgresql", "postgresql-client",
+	}}},
 	{"dnf", true, [][]string{{"dnf", "install", "-y", "postgresql-server", "postgresql"}}},
 	{"yum", true, [][]string{{"yum", "install", "-y", "postgresql-server", "postgresql"}}},
 	{"zypper", true, [][]string{{"zypper", "--non-interactive", "install", "postgresql-server", "postgresql"}}},

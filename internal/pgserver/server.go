@@ -120,7 +120,8 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) run(ctx context.Context) (err error) {
 	args := s.options.arguments(s.data(), s.SocketDir, strconv.Itoa(s.Port))
-	s.process, err = launch(filepath.Join(s.bin, "postgres"), args, attributes(s.account.credential()), s.dir, s.options.Log)
+	s.process, err = launch(filepath.Join(s.bin, "postgres"), args, attributes(s.account.credential()), s.dir,
+		s.options.Log)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,10 @@ func freePort() (int, error) {
 
 // DSN returns a connection string over TCP. The superuser's carries its password where the server has one.
 func (s *Server) DSN(db, user string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(user), Host: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Path: "/" + db, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.User(user), Host: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)),
+		Path: "/" + db, RawQuery: "sslmode=disable",
+	}
 	if user == Superuser && s.options.Password != "" {
 		u.User = url.UserPassword(user, s.options.Password)
 	}

@@ -12,7 +12,8 @@ import (
 // ReplicationSettings are what a server needs that Standby copies.
 var ReplicationSettings = map[string]string{"wal_level": "replica", "max_wal_senders": "4", "hot_standby": "on"}
 
-// Standby copies the server, which began with ReplicationSettings, and starts a hot standby of it with further settings. It needs pg_basebackup.
+// Standby copies the server, which began with ReplicationSettings, and starts a hot standby of it with further
+// settings. It needs pg_basebackup.
 func (s *Server) Standby(ctx context.Context, settings map[string]string) (_ *Server, err error) {
 	dir, err := s.account.folder(s.options.Dir)
 	if err != nil {
@@ -21,7 +22,8 @@ func (s *Server) Standby(ctx context.Context, settings map[string]string) (_ *Se
 	o := s.options
 	o.Settings = maps.Clone(s.options.Settings)
 	maps.Copy(o.Settings, settings)
-	copied := &Server{Host: s.Host, bin: s.bin, dir: dir, options: o, account: s.account, SocketDir: filepath.Join(dir, "socket")}
+	copied := &Server{Host: s.Host, bin: s.bin, dir: dir, options: o, account: s.account, SocketDir: filepath.Join(
+		dir, "socket")}
 	defer func() {
 		if err != nil {
 			copied.Stop()
@@ -35,7 +37,8 @@ func (s *Server) Standby(ctx context.Context, settings map[string]string) (_ *Se
 			return nil, err
 		}
 	}
-	backup := exec.CommandContext(ctx, "pg_basebackup", "-D", copied.data(), "-d", s.DSN("postgres", Superuser), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	backup := exec.CommandContext(ctx, "pg_basebackup", "-D", copied.data(), "-d", s.DSN("postgres", Superuser), "-R",
+		"-X", "stream", "-c", "fast", "--no-sync")
 	backup.Dir, backup.SysProcAttr = dir, attributes(s.account.credential())
 	if out, err := backup.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("pg_basebackup: %w\n%s", err, out)

@@ -35,7 +35,9 @@ func serverAccount() (account, error) {
 		}
 		return account{uid: uid, gid: gid, drop: true}, nil
 	}
-	return account{}, fmt.Errorf("PostgreSQL refuses to run as root, and this system has neither a user postgres nor nobody: run as another user")
+	return account{},
+		fmt.Errorf(
+			"PostgreSQL refuses to run as root, and this system has neither a user postgres nor nobody: run as another user")
 }
 
 func (a account) credential() *syscall.Credential {
@@ -45,7 +47,8 @@ func (a account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// maxFolder leaves room for "/socket/.s.PGSQL.65535" in the 104 bytes that the shortest sun_path has (macOS; Linux 108).
+// maxFolder leaves room for "/socket/.s.PGSQL.65535" in the 104 bytes that the shortest sun_path has (macOS; Linux
+// 108).
 const maxFolder = 80
 
 // folder makes the cluster's own folder below the first parent that the server's user can reach.
@@ -73,7 +76,9 @@ func (a account) folder(parent string) (string, error) {
 		}
 		return dir, nil
 	}
-	return "", fmt.Errorf("no temporary folder for PostgreSQL: %s, /tmp and /var/tmp cannot be written, or not be reached by an unprivileged user", parent)
+	return "",
+		fmt.Errorf(
+			"no temporary folder for PostgreSQL: %s, /tmp and /var/tmp cannot be written, or not be reached by an unprivileged user", parent)
 }
 
 // reachable reports whether anybody may pass through dir and every folder above it.

@@ -42,7 +42,9 @@ func (d *document) auth(p *Policy) {
 	}
 	d.group("auth.default_group", a.DefaultGroup, p)
 	if namesTheLogin.MatchString(a.Query) {
-		d.note("auth.query", "returns $1 as the name, so that every spelling of a login that it finds is an analyst with a budget; return the column")
+		d.note(
+			"auth.query",
+			"returns $1 as the name, so that every spelling of a login that it finds is an analyst with a budget; return the column")
 	}
 }
 
@@ -65,9 +67,14 @@ func (d *document) analysts(n *yaml.Node, p *Policy) {
 	case p.Budget != nil:
 		d.budget("budget", p.Budget, p)
 	case p.Auth.DefaultGroup != "":
-		d.note("auth", "whoever can add users to auth.dsn makes budgets: nothing bounds what these learn together; write budget: {epsilon: …}, for all analysts together")
+		d.note(
+			"auth",
+			"whoever can add users to auth.dsn makes budgets: nothing bounds what these learn together; write budget: {epsilon: …}, for all analysts together")
 	case len(p.Analysts) > 1:
-		d.note("analysts", "no budget for all analysts together: what %d colluding analysts learn is bounded by the sum of their budgets", len(p.Analysts))
+		d.note(
+			"analysts",
+			"no budget for all analysts together: what %d colluding analysts learn is bounded by the sum of their budgets",
+			len(p.Analysts))
 	}
 	if p.Profile != nil {
 		d.budget("profile", p.Profile, p)
@@ -121,7 +128,8 @@ func (b *Budget) UnmarshalYAML(n *yaml.Node) error {
 // budget gives a budget its δ, and checks it.
 func (d *document) budget(path string, b *Budget, p *Policy) {
 	if 0 < b.Epsilon && b.Epsilon < p.Defaults.Epsilon {
-		d.note(path+".epsilon", "%v is below defaults.epsilon %v: nothing can be asked without SET dpproxy.epsilon", b.Epsilon, p.Defaults.Epsilon)
+		d.note(path+".epsilon", "%v is below defaults.epsilon %v: nothing can be asked without SET dpproxy.epsilon",
+			b.Epsilon, p.Defaults.Epsilon)
 	}
 	switch {
 	case p.Accounting.Method == Pure:

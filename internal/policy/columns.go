@@ -141,7 +141,9 @@ func (b *boundsLiteral) noteFirst(d *document, path string) {
 		return
 	}
 	before := hi.AddDate(0, 0, -1).Format(time.DateOnly)
-	d.note(path, "the upper bound is a value of the column, so answers by month or year have a group of %s: where the data end before, write %s, or of a time \"%s 23:59:59.999999\"",
+	d.note(
+		path,
+		"the upper bound is a value of the column, so answers by month or year have a group of %s: where the data end before, write %s, or of a time \"%s 23:59:59.999999\"",
 		hi.Format("2006-01"), before, before)
 }
 

@@ -18,11 +18,23 @@ func TestCommentsOfColumns(t *testing.T) {
 		{"see dpproxy: the proxy", "", Column{}, ""},
 		{"xdpproxy: {bounds: [0, 1]}", "", Column{}, ""},
 		{"Age in years. dpproxy: {bounds: [0, 120]}", "{bounds: [0, 120]}", Column{Bounds: &Bounds{"0", "120"}}, ""},
-		{"Age.\ndpproxy: {bounds: [0, 120], per_unit: [0, 240]}\nOf people.", "{bounds: [0, 120], per_unit: [0, 240]}", Column{Bounds: &Bounds{"0", "120"}, PerUnit: &Bounds{"0", "240"}}, ""},
-		{`dpproxy: {values: ["in", 'out: #1']}`, `{values: ["in", "out: #1"]}`, Column{Values: []string{"in", "out: #1"}}, ""},
+		{
+			"Age.\ndpproxy: {bounds: [0, 120], per_unit: [0, 240]}\nOf people.", "{bounds: [0, 120], per_unit: [0, 240]}",
+			Column{Bounds: &Bounds{"0", "120"}, PerUnit: &Bounds{"0", "240"}},
+			"",
+		},
+		{
+			`dpproxy: {values: ["in", 'out: #1']}`, `{values: ["in", "out: #1"]}`,
+			Column{Values: []string{"in", "out: #1"}},
+			"",
+		},
 		{"dpproxy: {bounds: [0, 120]}\r\nOf people.", "{bounds: [0, 120]}", Column{Bounds: &Bounds{"0", "120"}}, ""},
 		{`dpproxy: {values: [x]} # more`, `{values: [x]}`, Column{Values: []string{"x"}}, ""},
-		{`dpproxy: {values: ["a\n  evil: {public: true}"]}`, `{values: ["a\n  evil: {public: true}"]}`, Column{Values: []string{"a\n  evil: {public: true}"}}, ""},
+		{
+			`dpproxy: {values: ["a\n  evil: {public: true}"]}`, `{values: ["a\n  evil: {public: true}"]}`,
+			Column{Values: []string{"a\n  evil: {public: true}"}},
+			"",
+		},
 		{"dpproxy: {bounds: [120, 0]}", "", Column{}, "bounds"},
 		{"dpproxy: {bound: [0, 120]}", "", Column{}, `did you mean "bounds"`},
 		{"dpproxy: {values_from: wards.ward}", "", Column{}, "values_from"},
@@ -49,7 +61,8 @@ func TestCommentsOfColumns(t *testing.T) {
 }
 
 func TestCommentsOfTables(t *testing.T) {
-	_, got, err := TableComment("dpproxy: {privacy_unit: {name: person, column: id}, max_rows_per_unit: 1, max_rows: 1000}")
+	_, got,
+		err := TableComment("dpproxy: {privacy_unit: {name: person, column: id}, max_rows_per_unit: 1, max_rows: 1000}")
 	want := &Table{Unit: &Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1, MaxRows: 1000}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)

@@ -96,7 +96,10 @@ func (p *Policy) Need(keys ...string) error {
 		case unset:
 			missing = append(missing, problem)
 		case p.connection(key) == "":
-			missing = append(missing, Problem{File: p.File, Path: p.places.inFile("databases." + key), Message: "missing: this command needs it"})
+			missing = append(missing, Problem{
+				File: p.File, Path: p.places.inFile("databases." + key),
+				Message: "missing: this command needs it",
+			})
 		}
 	}
 	if len(missing) == 0 {

@@ -105,7 +105,8 @@ func plainOrQuoted(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.')
 	}) && (s[0] < '0' || s[0] > '9') && s[0] != '.'
-	if plain && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s)) {
+	if plain && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"},
+		strings.ToLower(s)) {
 		return s
 	}
 	return quotedScalar(s)

@@ -86,15 +86,29 @@ func TestEditRefusesWhatItCannotWrite(t *testing.T) {
 		want string
 	}{
 		"no such column": {text, Key{Table: visits, Column: "none", Name: "bounds", Value: "[0, 1]"}, "write it by hand"},
-		"an anchor":      {strings.Replace(text, "cost: {", "cost: &a {", 1), Key{Table: visits, Column: "cost", Name: "bounds", Value: "[0, 1]"}, "write it by hand"},
-		"a block list":   {strings.Replace(text, "cost: {bounds: [0, 20000]}   # money", "cost:\n        bounds:\n        - 0\n        - 1", 1), Key{Table: visits, Column: "cost", Name: "bounds", Value: "[0, 1]"}, "write it by hand"},
-		"an alias":       {strings.Replace(text, "cost: {bounds: [0, 20000]}", "cost: {bounds: &b [0, 1]}", 1) + "    max_rows: 5\n", Key{Table: visits, Column: "cost", Name: "bounds", Value: "[0, 2]"}, "write it by hand"},
-		"a wrong value":  {text, Key{Table: visits, Column: "cost", Name: "bounds", Value: "[2, 1]"}, "would not be a valid policy"},
+		"an anchor": {
+			strings.Replace(text, "cost: {", "cost: &a {", 1),
+			Key{Table: visits, Column: "cost", Name: "bounds", Value: "[0, 1]"},
+			"write it by hand",
+		},
+		"a block list": {strings.Replace(text, "cost: {bounds: [0, 20000]}   # money",
+			"cost:\n        bounds:\n        - 0\n        - 1", 1), Key{
+			Table: visits, Column: "cost", Name: "bounds",
+			Value: "[0, 1]",
+		}, "write it by hand"},
+		"an alias": {strings.Replace(text, "cost: {bounds: [0, 20000]}", "cost: {bounds: &b [0, 1]}", 1) +
+			"    max_rows: 5\n", Key{Table: visits, Column: "cost", Name: "bounds", Value: "[0, 2]"}, "write it by hand"},
+		"a wrong value": {
+			text,
+			Key{Table: visits, Column: "cost", Name: "bounds", Value: "[2, 1]"},
+			"would not be a valid policy",
+		},
 	} {
 		if _, err := Parse("p.yaml", []byte(c.text)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got, err := Edit("p.yaml", []byte(c.text), "", []Key{c.key}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if got, err := Edit("p.yaml", []byte(c.text), "", []Key{c.key}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
 	}
@@ -131,10 +145,16 @@ func TestProfileBudget(t *testing.T) {
 		more string
 		want *Budget
 	}{
-		"none":                  {"", nil},
-		"of all":                {"budget: {epsilon: 40, delta: 1e-6}\n", &Budget{Epsilon: 40, Delta: 1e-6}},
-		"its own":               {"profile: {epsilon: 2, delta: 1e-7, every: 1d}\n", &Budget{Epsilon: 2, Delta: 1e-7, Every: 24 * 3600e9}},
-		"its own, and that too": {"budget: {epsilon: 40, delta: 1e-6}\nprofile: {epsilon: 2, delta: 1e-7}\n", &Budget{Epsilon: 2, Delta: 1e-7}},
+		"none":   {"", nil},
+		"of all": {"budget: {epsilon: 40, delta: 1e-6}\n", &Budget{Epsilon: 40, Delta: 1e-6}},
+		"its own": {
+			"profile: {epsilon: 2, delta: 1e-7, every: 1d}\n",
+			&Budget{Epsilon: 2, Delta: 1e-7, Every: 24 * 3600e9},
+		},
+		"its own, and that too": {
+			"budget: {epsilon: 40, delta: 1e-6}\nprofile: {epsilon: 2, delta: 1e-7}\n",
+			&Budget{Epsilon: 2, Delta: 1e-7},
+		},
 	} {
 		p, err := Parse("p.yaml", []byte(head+c.more))
 		if err != nil {

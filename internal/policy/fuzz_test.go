@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParse: no input makes the loader panic or hang; it returns a policy or Errors, and every problem stands in the file.
+// FuzzParse: no input makes the loader panic or hang; it returns a policy or Errors, and every problem stands in the
+// file.
 func FuzzParse(f *testing.F) {
 	for _, folder := range []string{"good", "bad"} {
 		for _, file := range caseFiles(f, folder) {
@@ -34,7 +35,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v with error %T", p, err)
 		}
 		lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") +
-			strings.Count(string(data), "\u0085") + strings.Count(string(data), "\u2028") + strings.Count(string(data), "\u2029") + 2
+			strings.Count(string(data), "\u0085") + strings.Count(string(data), "\u2028") + strings.Count(
+			string(data), "\u2029") + 2
 		for _, p := range problems {
 			if p.Line < 1 || p.Column < 1 || p.Line > lines || p.Message == "" {
 				t.Errorf("a problem without a place: %s", p)
@@ -64,10 +66,12 @@ func checkInvariants(t *testing.T, p *Policy) {
 		if table.Public {
 			continue
 		}
-		if table.MaxRowsPerUnit < 1 || table.MaxGroupsPerUnit < 0 || table.LeftOut != nil && !(*table.LeftOut >= 0 && *table.LeftOut < 1) || table.Epsilon > table.EpsilonMax || !(table.Epsilon > 0) {
+		if table.MaxRowsPerUnit < 1 || table.MaxGroupsPerUnit < 0 || table.LeftOut != nil &&
+			!(*table.LeftOut >= 0 && *table.LeftOut < 1) || table.Epsilon > table.EpsilonMax || !(table.Epsilon > 0) {
 			t.Errorf("table %+v", table)
 		}
-		if via := table.Unit.Via; via != nil && (p.Table(via.References) == nil || p.Table(via.References).Column(via.ReferencesColumn) == nil) {
+		if via := table.Unit.Via; via != nil && (p.Table(via.References) == nil ||
+			p.Table(via.References).Column(via.ReferencesColumn) == nil) {
 			t.Errorf("%s: the chain leads nowhere", table.Name)
 		}
 		if c := table.Unit.Column; table.Unit.Via == nil && table.Column(c) == nil {

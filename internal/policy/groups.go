@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Members holds the users whom auth.query has found and the policy does not list, with the group that the query names; an empty one is the
-// default. It outlives reloads, and is safe for concurrent use.
+// Members holds the users whom auth.query has found and the policy does not list, with the group that the query names;
+// an empty one is the default. It outlives reloads, and is safe for concurrent use.
 type Members struct {
 	mu       sync.RWMutex
 	found    map[string]string // by a lookup, which proves nothing
@@ -51,12 +51,13 @@ func (m *Members) group(user string) (group string, known bool) {
 	return group, known
 }
 
-// MemberOf returns the group that gives an unlisted user their budget, where the query names one or none; empty: the user is not admitted,
-// because the policy has no auth.default_group, or not the group that the query names. Names that `dpproxy budget` gives another meaning, or
-// that a terminal shows as something else, are nobody's.
+// MemberOf returns the group that gives an unlisted user their budget, where the query names one or none; empty: the
+// user is not admitted, because the policy has no auth.default_group, or not the group that the query names. Names that
+// `dpproxy budget` gives another meaning, or that a terminal shows as something else, are nobody's.
 func (p *Policy) MemberOf(user, named string) string {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if p.Auth.DefaultGroup == "" || p.Analysts[user] != nil || !validName(user) || user[0] == '*' || strings.ContainsFunc(user, unprintable) {
+	if p.Auth.DefaultGroup == "" || p.Analysts[user] != nil || !validName(user) || user[0] == '*' ||
+		strings.ContainsFunc(user, unprintable) {
 		return ""
 	}
 	if named == "" {
@@ -68,14 +69,15 @@ func (p *Policy) MemberOf(user, named string) string {
 	return named
 }
 
-// GroupOf returns the group of an unlisted user, for the ledger: who has not logged in since the proxy has started counts as one of the
-// default group, so that their account is shown with a budget.
+// GroupOf returns the group of an unlisted user, for the ledger: who has not logged in since the proxy has started
+// counts as one of the default group, so that their account is shown with a budget.
 func (p *Policy) GroupOf(user string) string {
 	named, _ := p.Members.group(user)
 	return p.MemberOf(user, named)
 }
 
-// AnyAnalyst returns the name of an analyst with a budget, to explain with: the first, or one of the default group where none is listed.
+// AnyAnalyst returns the name of an analyst with a budget, to explain with: the first, or one of the default group
+// where none is listed.
 func (p *Policy) AnyAnalyst() string {
 	if len(p.Analysts) == 0 {
 		return "analyst"
@@ -83,8 +85,8 @@ func (p *Policy) AnyAnalyst() string {
 	return slices.Min(slices.Collect(maps.Keys(p.Analysts)))
 }
 
-// Knows says whether an analyst may ask: the policy lists them, or they have logged in as one of a group that it still has; and the database is
-// open to them.
+// Knows says whether an analyst may ask: the policy lists them, or they have logged in as one of a group that it still
+// has; and the database is open to them.
 func (p *Policy) Knows(analyst string) bool {
 	if a := p.Analysts[analyst]; a != nil {
 		return p.Access.allows(analyst, a.Group)

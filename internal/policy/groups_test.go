@@ -40,7 +40,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestMembersAskAfterALogin: a lookup, which anybody can cause, admits nobody; a login does, until the policy has no group for them.
+// TestMembersAskAfterALogin: a lookup, which anybody can cause, admits nobody; a login does, until the policy has no
+// group for them.
 func TestMembersAskAfterALogin(t *testing.T) {
 	p, err := Load("testdata/good/groups.yaml")
 	if err != nil {

@@ -51,7 +51,10 @@ func TestContractExample(t *testing.T) {
 	grid := &Grid{Number: "1"}
 	visits := Name{"public", "visits"}
 	private := func(name string, rows int, unit *Unit, columns ...*Column) *Table {
-		return &Table{Name: Name{"public", name}, Unit: unit, MaxRowsPerUnit: rows, Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1, Columns: columns}
+		return &Table{
+			Name: Name{"public", name}, Unit: unit, MaxRowsPerUnit: rows, Epsilon: 0.5, EpsilonMax: 1,
+			MaxGroupsPerUnit: 1, Columns: columns,
+		}
 	}
 	patients := private("patients", 1, &Unit{Name: "patient", Column: "id"},
 		&Column{Name: "id"},
@@ -76,7 +79,9 @@ func TestContractExample(t *testing.T) {
 		TLS:    &TLS{here + "/server.crt", here + "/server.key", here + "/ca.crt"},
 		Databases: Databases{
 			Main: "postgres://dpproxy_main@db/clinic", Shadow: "postgres://dpproxy_shadow@db/clinic_shadow",
-			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{"admin": "the environment variable DPPROXY_ADMIN_DSN is not set"},
+			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{
+				"admin": "the environment variable DPPROXY_ADMIN_DSN is not set",
+			},
 		},
 		Ledger:         "file:" + here + "/dpproxy.ledger",
 		Accounting:     Accounting{Method: RDP, Delta: 1e-6, SelectionDeltaShare: 0.5},
@@ -120,7 +125,8 @@ func TestLiteralsReachPostgreSQLInItsForm(t *testing.T) {
 	hour := 3600 * time.Second
 	for name, want := range map[string]Column{
 		"number": {Bounds: &Bounds{"-1.5", "2000"}, Grid: &Grid{Number: "0.5"}},
-		"date":   {Bounds: &Bounds{"2020-01-01", "2020-12-31"}, Grid: &Grid{Duration: hour}}, // if it is a timestamp; dates take days
+		// if it is a timestamp; dates take days
+		"date":   {Bounds: &Bounds{"2020-01-01", "2020-12-31"}, Grid: &Grid{Duration: hour}},
 		"stamp":  {Bounds: &Bounds{"2020-01-01", "2020-12-31 23:59:59.5"}, Grid: &Grid{Duration: hour}},
 		"zoned":  {Bounds: &Bounds{"2020-01-01 00:00:00Z", "2020-12-31T23:59:59+02"}, Grid: &Grid{Duration: hour / 4}},
 		"span":   {Bounds: &Bounds{"0 days", "1 day 02:30"}, PerUnit: &Bounds{"0s", "30 days"}, Grid: &Grid{Duration: hour}},
@@ -158,10 +164,12 @@ defaults: {epsilon: 0.2, epsilon_max: 0.4, mechanism: {bounding: fold}, grid: 2}
 `)
 	a, u := p.Table(Name{"public", "t"}), p.Table(Name{"public", "u"})
 	fold := mechanism.Choice{Bounding: mechanism.Fold}
-	if a.Epsilon != 0.2 || a.EpsilonMax != 0.4 || a.Mechanism != fold || a.MaxGroupsPerUnit != 0 || a.LeftOut != nil || a.Column("age").Grid.Number != "2" {
+	if a.Epsilon != 0.2 || a.EpsilonMax != 0.4 || a.Mechanism != fold || a.MaxGroupsPerUnit != 0 || a.LeftOut != nil ||
+		a.Column("age").Grid.Number != "2" {
 		t.Errorf("t does not inherit: %+v", a)
 	}
-	if u.Epsilon != 0.1 || u.EpsilonMax != 0.4 || u.Mechanism != (mechanism.Choice{Noise: mechanism.Gaussian}) || u.MaxGroupsPerUnit != 3 || u.LeftOut == nil || *u.LeftOut != 0.02 {
+	if u.Epsilon != 0.1 || u.EpsilonMax != 0.4 || u.Mechanism != (mechanism.Choice{Noise: mechanism.Gaussian}) ||
+		u.MaxGroupsPerUnit != 3 || u.LeftOut == nil || *u.LeftOut != 0.02 {
 		t.Errorf("u does not override: %+v", u)
 	}
 	if x, y, d := u.Column("x"), u.Column("y"), u.Column("d"); x.Grid.Number != "0.5" || x.Mechanism != nil ||
@@ -212,7 +220,8 @@ func TestDeltaOfAStatementIsTheLeastOfAnyBudget(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	text := strings.Replace(small, "postgres://m@db/x,", "'${DP_MAIN}', public: 'postgres://${DP_USER}@db/x', admin: {shadow: '${DP_EMPTY}'},", 1)
+	text := strings.Replace(small, "postgres://m@db/x,",
+		"'${DP_MAIN}', public: 'postgres://${DP_USER}@db/x', admin: {shadow: '${DP_EMPTY}'},", 1)
 	env := map[string]string{"DP_USER": "u", "DP_EMPTY": ""}
 	p, err := parse("/etc/dp/policy.yaml", []byte(text), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 	if err != nil {
@@ -221,7 +230,10 @@ func TestEnvironment(t *testing.T) {
 	if p.Databases.Public != "postgres://u@db/x" || p.Databases.Main != "" || p.Databases.AdminShadow != "" {
 		t.Errorf("databases: %+v", p.Databases)
 	}
-	if diff := cmp.Diff(map[string]string{"main": "the environment variable DP_MAIN is not set", "admin.shadow": "the environment variable DP_EMPTY is not set"}, p.Databases.Unset); diff != "" {
+	if diff := cmp.Diff(map[string]string{
+		"main":         "the environment variable DP_MAIN is not set",
+		"admin.shadow": "the environment variable DP_EMPTY is not set",
+	}, p.Databases.Unset); diff != "" {
 		t.Error(diff)
 	}
 	if p.Ledger != "file:/etc/dp/dpproxy.ledger" {
@@ -290,7 +302,8 @@ func TestAliasBomb(t *testing.T) {
 	for i := range 3000 {
 		wide += fmt.Sprintf("  t%d: {public: true, columns: *x}\n", i)
 	}
-	for name, text := range map[string]string{"deep": bomb, "wide": wide, "list": "views: &x [" + strings.Join(list, ", ") + "]"} {
+	for name, text := range map[string]string{"deep": bomb, "wide": wide, "list": "views: &x [" +
+		strings.Join(list, ", ") + "]"} {
 		_, err := Parse("bomb.yaml", []byte(text))
 		var problems Errors
 		if !errors.As(err, &problems) || len(problems) > maxProblems {

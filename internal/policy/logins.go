@@ -16,7 +16,10 @@ var setting = regexp.MustCompile(`(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))`)
 func loginOf(dsn string) login {
 	settings := map[string]string{}
 	if u, err := url.Parse(dsn); err == nil && strings.Contains(dsn, "://") {
-		settings = map[string]string{"host": u.Hostname(), "port": u.Port(), "user": u.User.Username(), "dbname": strings.TrimPrefix(u.Path, "/")}
+		settings = map[string]string{
+			"host": u.Hostname(), "port": u.Port(), "user": u.User.Username(),
+			"dbname": strings.TrimPrefix(u.Path, "/"),
+		}
 		for key, values := range u.Query() {
 			settings[key] = values[0]
 		}
@@ -28,7 +31,8 @@ func loginOf(dsn string) login {
 	return login{settings["host"], cmp.Or(settings["port"], "5432"), settings["user"], settings["dbname"]}
 }
 
-// checkLogins reports connections that can never be right together. The backend looks again, at what the environment adds.
+// checkLogins reports connections that can never be right together. The backend looks again, at what the environment
+// adds.
 func (d *document) checkLogins(dsns Databases, path string) {
 	main, of := loginOf(dsns.Main), loginOf(dsns.Shadow)
 	if dsns.Main != "" && dsns.Shadow != "" && main.host == of.host && main.port == of.port {
@@ -71,7 +75,9 @@ func (d *document) checkApart(one *Policy, path string, other *Policy) {
 		{"main", mine.main, theirs.public},
 	} {
 		if reader.login.sameRole(reader.key) {
-			d.fail(child(path, reader.at), "names the role %s, which %s uses for something else: one that reads private rows is that of main alone", reader.login.user, other.Name)
+			d.fail(child(path, reader.at),
+				"names the role %s, which %s uses for something else: one that reads private rows is that of main alone",
+				reader.login.user, other.Name)
 		}
 	}
 }

@@ -4,8 +4,12 @@ import "testing"
 
 func TestNames(t *testing.T) {
 	for s, want := range map[string]Name{
-		"patients": {"public", "patients"}, "clinic.patients": {"clinic", "patients"}, "Clinic.Patients": {"Clinic", "Patients"},
-		`"a.b"`: {"public", "a.b"}, `"a.b"."c""d"`: {"a.b", `c"d`}, `x."y z"`: {"x", "y z"}, "schöne.tabelle": {"schöne", "tabelle"},
+		"patients": {"public", "patients"}, "clinic.patients": {"clinic", "patients"}, "Clinic.Patients": {
+			"Clinic", "Patients",
+		},
+		`"a.b"`: {"public", "a.b"}, `"a.b"."c""d"`: {"a.b", `c"d`}, `x."y z"`: {"x", "y z"}, "schöne.tabelle": {
+			"schöne", "tabelle",
+		},
 	} {
 		if n, err := relation(s); n != want || err != nil {
 			t.Errorf("%s: %v, %v", s, n, err)

@@ -11,8 +11,8 @@ type places struct {
 // place is a line and a column, from 1.
 type place struct{ line, column int }
 
-// Locate gives errors of checks against the databases their place in the file, as problems of the file itself have. Each line that begins
-// with the path of a key becomes FILE:line:col: path: message; others stay as they are.
+// Locate gives errors of checks against the databases their place in the file, as problems of the file itself have.
+// Each line that begins with the path of a key becomes FILE:line:col: path: message; others stay as they are.
 func (p *Policy) Locate(err error) error {
 	if err == nil || len(p.places.at) == 0 {
 		return err

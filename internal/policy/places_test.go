@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlacesOfLaterProblems: what a check against the databases finds has the place that a problem of the file would have.
+// TestPlacesOfLaterProblems: what a check against the databases finds has the place that a problem of the file would
+// have.
 func TestPlacesOfLaterProblems(t *testing.T) {
 	p, err := Parse("p.yaml", []byte(`version: 1
 databases: {main: postgres://m@db/x, shadow: postgres://s@db/x_shadow, public: postgres://p@db/x}

@@ -106,7 +106,8 @@ func (d *document) timing(f file, p *Policy) {
 	switch f.Timing.Steps {
 	case "":
 	case "off":
-		d.note("timing.steps", "off: the duration of an answer shows how long main worked on private rows; the default is %g", defaultSteps)
+		d.note("timing.steps", "off: the duration of an answer shows how long main worked on private rows; the default is %g",
+			defaultSteps)
 		p.Timing.Steps = 0
 	default:
 		p.Timing.Steps, _ = strconv.ParseFloat(f.Timing.Steps, 64) // the schema has checked it

@@ -12,7 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/policies"
 )
 
-// TestEditorSchema: what the loader reads is what any reader of JSON Schema makes of policy.schema.json, so that editors accept good files.
+// TestEditorSchema: what the loader reads is what any reader of JSON Schema makes of policy.schema.json, so that
+// editors accept good files.
 func TestEditorSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../policies/policy.schema.json")
 	if err != nil {
@@ -72,8 +73,8 @@ func plain(t *testing.T, n *yaml.Node) any {
 	return v
 }
 
-// TestEveryKeyIsDescribed: every key that may stand in a policy says in an editor what it is for, and docs/policy.md names it. Conditions (if,
-// not) are no keys.
+// TestEveryKeyIsDescribed: every key that may stand in a policy says in an editor what it is for, and docs/policy.md
+// names it. Conditions (if, not) are no keys.
 func TestEveryKeyIsDescribed(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {

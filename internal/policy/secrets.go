@@ -16,7 +16,8 @@ var secret = regexp.MustCompile(`\$\{(?:([A-Za-z_][A-Za-z0-9_]*)|file:([^}]+))\}
 // maxSecret bounds a file of ${file:PATH}, in bytes: such a path may name a device.
 const maxSecret = 64 << 10
 
-// connection replaces secrets in a connection string. One that is not there is noted: only a command that uses the key fails.
+// connection replaces secrets in a connection string. One that is not there is noted: only a command that uses the key
+// fails.
 func (d *document) connection(p *Policy, path, key, s string) (string, bool) {
 	s, err := d.expand(s)
 	if err != nil {

@@ -28,7 +28,8 @@ func TestSeveralDatabases(t *testing.T) {
 		t.Fatalf("%d databases", len(list))
 	}
 	clinic, trials := list[0], list[1]
-	if clinic.Databases.Main != "postgres://clinic_main@db/clinic" || trials.Databases.Main != "postgres://trials_main@db/trials" {
+	if clinic.Databases.Main != "postgres://clinic_main@db/clinic" ||
+		trials.Databases.Main != "postgres://trials_main@db/trials" {
 		t.Errorf("main %s and %s", clinic.Databases.Main, trials.Databases.Main)
 	}
 	patients := Name{"public", "patients"}
@@ -71,7 +72,8 @@ func TestOneOfSeveral(t *testing.T) {
 		{p, "trial", `no database "trial", but clinic, trials`},
 	} {
 		one, err := c.p.One(c.name)
-		if c.want == "" && (err != nil || one.Name != c.name) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || one.Name != c.name) || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q: %v, %v", c.name, one, err)
 		}
 	}
@@ -80,14 +82,16 @@ func TestOneOfSeveral(t *testing.T) {
 	}
 }
 
-// TestVersionsOfSeveral: answers of one database are none of another's, and a change to one leaves the other's as they are.
+// TestVersionsOfSeveral: answers of one database are none of another's, and a change to one leaves the other's as they
+// are.
 func TestVersionsOfSeveral(t *testing.T) {
 	data, err := os.ReadFile("testdata/good/databases.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, changed := several(t), mustParse(t, strings.Replace(string(data), "[0, 120]", "[0, 110]", 1))
-	if changed.Version == p.Version || changed.Several[0].Version == p.Several[0].Version || changed.Several[1].Version != p.Several[1].Version {
+	if changed.Version == p.Version || changed.Several[0].Version == p.Several[0].Version ||
+		changed.Several[1].Version != p.Several[1].Version {
 		t.Error("a change to clinic is one to clinic and to the whole, and to nothing else")
 	}
 	const table = `
@@ -114,10 +118,18 @@ func TestPlacesInSeveral(t *testing.T) {
 	p := several(t)
 	const file = "testdata/good/databases.yaml"
 	for line, want := range map[string][2]string{
-		"tables.public.patients: no index":                 {file + ":8:7: databases.clinic.tables.patients: no index", file + ":19:7: databases.trials.tables.patients: no index"},
-		"databases.shadow: out of date":                    {file + ":5:5: databases.clinic.shadow: out of date", file + ":14:5: databases.trials.shadow: out of date"},
-		"views[0]: main has no view":                       {file + ":3:3: databases.clinic.views[0]: main has no view", file + ":23:13: databases.trials.views[0]: main has no view"},
-		"the shadow database is out of date, run it again": {"the shadow database is out of date, run it again", "the shadow database is out of date, run it again"},
+		"tables.public.patients: no index": {file + ":8:7: databases.clinic.tables.patients: no index", file +
+			":19:7: databases.trials.tables.patients: no index"},
+		"databases.shadow: out of date": {file + ":5:5: databases.clinic.shadow: out of date", file +
+			":14:5: databases.trials.shadow: out of date"},
+		"views[0]: main has no view": {
+			file + ":3:3: databases.clinic.views[0]: main has no view",
+			file + ":23:13: databases.trials.views[0]: main has no view",
+		},
+		"the shadow database is out of date, run it again": {
+			"the shadow database is out of date, run it again",
+			"the shadow database is out of date, run it again",
+		},
 	} {
 		for i, one := range p.Several {
 			if got := one.LocateLine(line); got != want[i] {

@@ -116,7 +116,8 @@ func (d *document) table(n *yaml.Node, path string, name Name, s settings, metho
 			d.note(path+".max_rows_per_unit", "not given: 1, so every unit counts with one row")
 		}
 		if t.LeftOut == nil && t.MaxRowsPerUnit > 1 {
-			d.note(path+".left_out", "not given: how many rows are beyond max_rows_per_unit is unknown, so that intervals cover the noise alone: dpproxy profile finds it, and outside, the same of the bounds of columns")
+			d.note(path+".left_out",
+				"not given: how many rows are beyond max_rows_per_unit is unknown, so that intervals cover the noise alone: dpproxy profile finds it, and outside, the same of the bounds of columns")
 		}
 	}
 	d.columns(&file.Columns, path+".columns", t, s.Grid, method)

@@ -28,10 +28,12 @@ func TestTracing(t *testing.T) {
 	if diff := cmp.Diff(want, p.Tracing); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if p := mustParse(t, small+"tracing: {endpoint: \"http://[::1]:4318\"}\n"); p.Tracing.Share != 1 || strings.Contains(p.Notes.Error(), "tracing") {
+	if p := mustParse(t, small+"tracing: {endpoint: \"http://[::1]:4318\"}\n"); p.Tracing.Share != 1 ||
+		strings.Contains(p.Notes.Error(), "tracing") {
 		t.Errorf("%+v, notes %v", p.Tracing, p.Notes)
 	}
-	if p := mustParse(t, small+"tracing: {endpoint: http://collector:4318}\n"); !strings.Contains(p.Notes.Error(), "tracing.endpoint: http: names of analysts cross the network in the clear") {
+	if p := mustParse(t, small+"tracing: {endpoint: http://collector:4318}\n"); !strings.Contains(p.Notes.Error(),
+		"tracing.endpoint: http: names of analysts cross the network in the clear") {
 		t.Errorf("no note: %v", p.Notes)
 	}
 }

@@ -9,8 +9,9 @@ import (
 
 // Policy is a policy file after validation: every default is filled in, every reference resolved.
 type Policy struct {
-	File    string `yaml:"-"` // as named on the command line
-	Name    string `yaml:"-"` // what clients call the database, where the file has several; empty: as main's connection does
+	File string `yaml:"-"` // as named on the command line
+	// what clients call the database, where the file has several; empty: as main's connection does
+	Name    string `yaml:"-"`
 	Version string `yaml:"-"` // hex SHA-256 of what the file means for answers; part of cache and ledger records
 
 	Listen         string
@@ -41,7 +42,9 @@ type Policy struct {
 	Views          []Name              `yaml:"-"`
 	Beside         []string            `yaml:"-"` // names of the other databases of the file
 	Access         *Access             `yaml:"-"` // nil: every analyst may connect
-	Several        []*Policy           `yaml:"-"` // each database of the file as a policy of its own, that has all but connections, tables and views in common; nil: there is one
+	// each database of the file as a policy of its own, that has all but connections, tables and views in common; nil:
+	// there is one
+	Several []*Policy `yaml:"-"`
 
 	// Notes are no problems; check prints them.
 	Notes Errors `yaml:"-"`
@@ -69,8 +72,8 @@ type Databases struct {
 	Unset                               map[string]string // databases key → why its DSN is not known
 }
 
-// Timing says when the outcome of a measure may be known: Steps^k milliseconds after the statement started, and from there
-// on a multiple of Quantum.
+// Timing says when the outcome of a measure may be known: Steps^k milliseconds after the statement started, and from
+// there on a multiple of Quantum.
 type Timing struct {
 	Steps   float64       // above 1; 0: off
 	Quantum time.Duration // 0: none
@@ -94,11 +97,12 @@ type Accounting struct {
 // Defaults hold for what no table or column overrides.
 type Defaults struct {
 	Epsilon, EpsilonMax float64
-	Margin              float64 // of half of an answer's numbers, as a part of each: no more is spent than it needs; 0: always Epsilon
-	Mechanism           mechanism.Choice
-	MaxGroupsPerUnit    int    // 0: any number
-	EmptyGroups         string // of statements, without SET: DropEmptyGroups or KeepEmptyGroups
-	Intervals           bool   // of statements, without SET: x_low and x_high behind each aggregate x
+	// of half of an answer's numbers, as a part of each: no more is spent than it needs; 0: always Epsilon
+	Margin           float64
+	Mechanism        mechanism.Choice
+	MaxGroupsPerUnit int    // 0: any number
+	EmptyGroups      string // of statements, without SET: DropEmptyGroups or KeepEmptyGroups
+	Intervals        bool   // of statements, without SET: x_low and x_high behind each aggregate x
 }
 
 // What happens to groups of declared keys that no row is in.
@@ -109,11 +113,12 @@ const (
 
 // Auth says how analysts prove who they are.
 type Auth struct {
-	Method       string // "scram", "certificate", "query" or "ldap"
-	DSN          string // query: where verifiers are
-	Query        string // query: $1 = user; columns name, verifier, and group if there are three
-	LDAP         LDAP   `yaml:",inline"`       // ldap: the directory
-	DefaultGroup string `yaml:"default_group"` // query: of users that the policy does not list and the query names no group of; empty: they are not admitted
+	Method string // "scram", "certificate", "query" or "ldap"
+	DSN    string // query: where verifiers are
+	Query  string // query: $1 = user; columns name, verifier, and group if there are three
+	LDAP   LDAP   `yaml:",inline"` // ldap: the directory
+	// query: of users that the policy does not list and the query names no group of; empty: they are not admitted
+	DefaultGroup string `yaml:"default_group"`
 }
 
 // LDAP says where a password is proved by a bind.
@@ -181,20 +186,25 @@ func (n Name) String() string { return n.Schema + "." + n.Relation }
 
 // Table is what the policy says of one relation.
 type Table struct {
-	Name             Name `yaml:"-"`
-	Public           bool
-	RefersToPeople   []string         `json:",omitempty" yaml:"-"` // columns of a public table that lead to people, whose facts its rows are not
-	RefersToNobody   bool             `json:",omitempty" yaml:"-"` // of a public table: no column leads to people, whatever it is called
-	Unit             *Unit            `yaml:"privacy_unit"`        // nil for public tables
-	MaxRowsPerUnit   int              `yaml:"max_rows_per_unit"`   // in a whole answer; rewrite enforces it or proves 1 from an index
-	MaxRows          int64            `yaml:"max_rows"`            // 0: unknown
+	Name   Name `yaml:"-"`
+	Public bool
+	// columns of a public table that lead to people, whose facts its rows are not
+	RefersToPeople []string `json:",omitempty" yaml:"-"`
+	// of a public table: no column leads to people, whatever it is called
+	RefersToNobody bool  `json:",omitempty" yaml:"-"`
+	Unit           *Unit `yaml:"privacy_unit"` // nil for public tables
+	// in a whole answer; rewrite enforces it or proves 1 from an index
+	MaxRowsPerUnit   int              `yaml:"max_rows_per_unit"`
+	MaxRows          int64            `yaml:"max_rows"` // 0: unknown
 	Epsilon          float64          `yaml:"-"`
 	EpsilonMax       float64          `yaml:"-"`
 	Mechanism        mechanism.Choice `yaml:"-"`
-	MaxGroupsPerUnit int              `yaml:"-"`        // 0: any number
-	LeftOut          *float64         `yaml:"left_out"` // share of the rows, and of sums with PerUnit, beyond what a unit counts with, which the administrator vouches for; nil: unknown
-	Grid             *Grid            `yaml:"-"`        // nil: by type
-	Columns          []*Column        `yaml:"-"`        // nil for a public table whose columns are all visible
+	MaxGroupsPerUnit int              `yaml:"-"` // 0: any number
+	// share of the rows, and of sums with PerUnit, beyond what a unit counts with, which the administrator vouches for;
+	// nil: unknown
+	LeftOut *float64  `yaml:"left_out"`
+	Grid    *Grid     `yaml:"-"` // nil: by type
+	Columns []*Column `yaml:"-"` // nil for a public table whose columns are all visible
 }
 
 // Unit is a table's privacy unit: a column of the table, or one reached through a foreign key.
@@ -211,19 +221,22 @@ type Via struct {
 	ReferencesColumn string
 }
 
-// Column is what the policy says of one column of a private table. Bounds and values are texts; `check --live` and `serve`
-// compare them with the column's type.
+// Column is what the policy says of one column of a private table. Bounds and values are texts; `check --live` and
+// `serve` compare them with the column's type.
 type Column struct {
-	Name       string            `yaml:"-"`
-	Bounds     *Bounds           `yaml:"-"` // nil: none (with Valid: its hull)
-	Values     []string          // declared domain; nil: none
-	ValuesFrom *ColumnOf         `yaml:"values_from"` // domain = a public table's column
-	Valid      []Bounds          `yaml:"-"`           // ranges with gaps, for averages
-	Outside    *float64          // share of the rows, and of sums over them, beyond Bounds, which the administrator vouches for; nil: unknown
-	PerUnit    *Bounds           `yaml:"-"` // clamp of one unit's sum in a whole answer
-	Grid       *Grid             `yaml:"-"`
-	Mechanism  *mechanism.Choice `yaml:"-"`                   // nil: the table's
-	OfOneUnit  *ColumnOf         `json:",omitempty" yaml:"-"` // each value is in rows of one unit alone, in this column's table and in that column's: the column itself, or the one whose values these are; nil: not declared
+	Name       string    `yaml:"-"`
+	Bounds     *Bounds   `yaml:"-"` // nil: none (with Valid: its hull)
+	Values     []string  // declared domain; nil: none
+	ValuesFrom *ColumnOf `yaml:"values_from"` // domain = a public table's column
+	Valid      []Bounds  `yaml:"-"`           // ranges with gaps, for averages
+	// share of the rows, and of sums over them, beyond Bounds, which the administrator vouches for; nil: unknown
+	Outside   *float64
+	PerUnit   *Bounds           `yaml:"-"` // clamp of one unit's sum in a whole answer
+	Grid      *Grid             `yaml:"-"`
+	Mechanism *mechanism.Choice `yaml:"-"` // nil: the table's
+	// each value is in rows of one unit alone, in this column's table and in that column's: the column itself, or the one
+	// whose values these are; nil: not declared
+	OfOneUnit *ColumnOf `json:",omitempty" yaml:"-"`
 }
 
 // Bounds are inclusive texts that package bound reads, Lo ≤ Hi.

@@ -22,7 +22,8 @@ type Ledger interface {
 	Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
 }
 
-// till implements the engine's ledger: it collects the charges of statements, to be paid together. It keeps nothing else.
+// till implements the engine's ledger: it collects the charges of statements, to be paid together. It keeps nothing
+// else.
 type till struct {
 	charges []ledger.Charge
 	kept    map[string][]byte // secrets of the engine
@@ -86,7 +87,10 @@ func newAsker(ctx context.Context, w *policy.Policy, b *backend.Backend, l Ledge
 	}
 	settings := session.Settings{}.With("timezone", "UTC").With("datestyle", "ISO, MDY").With("intervalstyle", "postgres").
 		With("extra_float_digits", "1").With("bytea_output", "hex").With("dpproxy.notices", "off")
-	a.scope = session.Scope{Analyst: policy.ProfileAccount, User: policy.ProfileAccount, Database: info.Database, Settings: settings}
+	a.scope = session.Scope{
+		Analyst: policy.ProfileAccount, User: policy.ProfileAccount, Database: info.Database,
+		Settings: settings,
+	}
 	return a, nil
 }
 
@@ -147,8 +151,8 @@ func (a *asker) plan(ctx context.Context, list []*question, epsilon func(*questi
 	return p, nil
 }
 
-// ask asks what is planned. All of it is charged together, durably, before the first is measured (docs/privacy.md P29). The
-// error is the ledger's; nothing was measured then.
+// ask asks what is planned. All of it is charged together, durably, before the first is measured (docs/privacy.md P29).
+// The error is the ledger's; nothing was measured then.
 func (a *asker) ask(ctx context.Context, p planned) (ledger.Balance, error) {
 	if len(p.charges) == 0 {
 		return ledger.Balance{}, nil

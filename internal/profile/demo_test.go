@@ -50,7 +50,9 @@ func (*generous) Preview(context.Context, []ledger.Charge) (ledger.Balance, erro
 
 // clinic is the demo's, with its policy.
 func clinic(t *testing.T, patients int) (*policy.Policy, *pgx.Conn) {
-	return database(t, policies.Clinic, func(admin string) error { return demo.Load(context.Background(), admin, patients) })
+	return database(t, policies.Clinic, func(admin string) error {
+		return demo.Load(context.Background(), admin, patients)
+	})
 }
 
 // database loads one, and sets it up for a policy.
@@ -65,7 +67,8 @@ func database(t *testing.T, text string, load func(admin string) error) (*policy
 	if err := load(admin); err != nil {
 		t.Fatal(err)
 	}
-	text = strings.NewReplacer("${DPPROXY_MAIN_DSN}", server.DSN(db, "pf_main"), "${DPPROXY_SHADOW_DSN}", server.DSN(db+"_shadow", "pf_shadow"),
+	text = strings.NewReplacer("${DPPROXY_MAIN_DSN}", server.DSN(db, "pf_main"), "${DPPROXY_SHADOW_DSN}",
+		server.DSN(db+"_shadow", "pf_shadow"),
 		"${DPPROXY_PUBLIC_DSN}", server.DSN(db, "pf_public"), "${DPPROXY_ADMIN_DSN}", admin).Replace(text)
 	p, err := policy.Parse("policy.yaml", []byte(text))
 	if err != nil {
@@ -124,7 +127,8 @@ var truths = []truth{
 func (tr truth) cells(t *testing.T, conn *pgx.Conn, fraction float64) (low, high int) {
 	at := func(aggregate string, q float64) string {
 		var v string
-		sql := fmt.Sprintf("SELECT (percentile_disc(%g) WITHIN GROUP (ORDER BY x))::text FROM (SELECT %s AS x FROM %s) u", q, aggregate, tr.from)
+		sql := fmt.Sprintf("SELECT (percentile_disc(%g) WITHIN GROUP (ORDER BY x))::text FROM (SELECT %s AS x FROM %s) u", q,
+			aggregate, tr.from)
 		if err := conn.QueryRow(context.Background(), sql).Scan(&v); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
@@ -175,8 +179,9 @@ func compare(a, b string) int {
 	return x.Cmp(y)
 }
 
-// TestDemoIsProfiledWithinAGridStep holds what is printed at ε = 1, for all tables together, against the true quantiles: within
-// one step of the grid 95 % of the time. A right program fails with a probability below 1e-6 (stattest.AtLeast).
+// TestDemoIsProfiledWithinAGridStep holds what is printed at ε = 1, for all tables together, against the true
+// quantiles: within one step of the grid 95 % of the time. A right program fails with a probability below 1e-6
+// (stattest.AtLeast).
 func TestDemoIsProfiledWithinAGridStep(t *testing.T) {
 	const runs, epsilon, fraction = 4, 1, 0.99
 	p, conn := clinic(t, 20_000)
@@ -191,7 +196,8 @@ func TestDemoIsProfiledWithinAGridStep(t *testing.T) {
 	for range runs {
 		l := &generous{}
 		started := time.Now()
-		r, err := Run(context.Background(), p, l, Options{Epsilon: epsilon, Quantile: fraction}, slog.New(slog.DiscardHandler))
+		r, err := Run(context.Background(), p, l, Options{Epsilon: epsilon, Quantile: fraction},
+			slog.New(slog.DiscardHandler))
 		if err != nil || r.Failed != nil || l.calls != 3 {
 			t.Fatal(err, r, l.calls)
 		}
@@ -240,7 +246,8 @@ func leftOut(t *testing.T, conn *pgx.Conn, printed map[string]string) int {
 		return high
 	}
 	var holds bool
-	sql := fmt.Sprintf(`SELECT greatest(sum(greatest(n - %s, 0)) / sum(n), sum(greatest(c - %s, 0)) / sum(c), sum(greatest(m - %s, 0)) / sum(m)) <= %s
+	sql := fmt.Sprintf(
+		`SELECT greatest(sum(greatest(n - %s, 0)) / sum(n), sum(greatest(c - %s, 0)) / sum(c), sum(greatest(m - %s, 0)) / sum(m)) <= %s
 		FROM (SELECT count(*) AS n, sum(cost) AS c, sum(minutes) AS m FROM visits GROUP BY patient_id) u`,
 		printed["public.visits.max_rows_per_unit"], sum("cost"), sum("minutes"), printed["public.visits.left_out"])
 	if err := conn.QueryRow(context.Background(), sql).Scan(&holds); err != nil {
@@ -256,11 +263,14 @@ func leftOut(t *testing.T, conn *pgx.Conn, printed map[string]string) int {
 func TestFailedMeasuresStayCharged(t *testing.T) {
 	p, conn := clinic(t, 50)
 	l := &generous{then: func() {
-		if _, err := conn.Exec(context.Background(), "REVOKE ALL ON visits FROM pf_main; REVOKE SELECT (visit_id, patient_id, ward, visited, cost, minutes) ON visits FROM pf_main"); err != nil {
+		if _,
+			err := conn.Exec(context.Background(),
+			"REVOKE ALL ON visits FROM pf_main; REVOKE SELECT (visit_id, patient_id, ward, visited, cost, minutes) ON visits FROM pf_main"); err != nil {
 			t.Error(err)
 		}
 	}}
-	r, err := Run(context.Background(), p, l, Options{Table: "visits", Epsilon: 1, Quantile: 0.99}, slog.New(slog.DiscardHandler))
+	r, err := Run(context.Background(), p, l, Options{Table: "visits", Epsilon: 1, Quantile: 0.99},
+		slog.New(slog.DiscardHandler))
 	if err != nil || r.Failed == nil || len(r.Keys) != 0 || l.calls != 1 {
 		t.Fatalf("%v, %+v, %d calls", err, r, l.calls)
 	}
@@ -274,11 +284,15 @@ func TestFailedMeasuresStayCharged(t *testing.T) {
 // TestEmptyTablesAreProfiled: nothing about the rows decides whether there is an answer.
 func TestEmptyTablesAreProfiled(t *testing.T) {
 	p, conn := clinic(t, 50)
-	for _, change := range []string{"DELETE FROM lab_results; DELETE FROM visits WHERE patient_id > 1", "TRUNCATE patients CASCADE"} {
+	for _, change := range []string{
+		"DELETE FROM lab_results; DELETE FROM visits WHERE patient_id > 1",
+		"TRUNCATE patients CASCADE",
+	} {
 		if _, err := conn.Exec(context.Background(), change); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), p, &generous{}, Options{Epsilon: 1, Quantile: 0.99}, slog.New(slog.DiscardHandler))
+		r, err := Run(context.Background(), p, &generous{}, Options{Epsilon: 1, Quantile: 0.99},
+			slog.New(slog.DiscardHandler))
 		if err != nil || r.Failed != nil {
 			t.Errorf("%s: %v, %+v", change, err, r)
 		}

@@ -15,7 +15,8 @@ import (
 type grid struct {
 	values []string // what may be printed
 	ends   []string // what may be printed as the upper end in place of values; nil: values
-	floors []string // thresholds for the lower end: a value is at or above floors[i] if it is at or above values[i]; nil: values
+	// thresholds for the lower end: a value is at or above floors[i] if it is at or above values[i]; nil: values
+	floors []string
 	limits []string // thresholds for the upper end: a value is at or above limits[i] if it is above values[i]
 	array  uint32   // type of the thresholds as an array
 	of     string   // what is compared with them, of a value %s; empty: the value
@@ -139,10 +140,12 @@ func monthGrid(array uint32) grid {
 // wholeYears is from how many years on a range of months is printed as one of years.
 const wholeYears = 3
 
-// nearZero is from how many times the lower end on the upper one is so far away that the range is printed from 0 on: it is hardly wider.
+// nearZero is from how many times the lower end on the upper one is so far away that the range is printed from 0 on: it
+// is hardly wider.
 const nearZero = 10
 
-// pair prints the range from what is in cell z of values to what is in cell y of limits; false where that is empty or a single value.
+// pair prints the range from what is in cell z of values to what is in cell y of limits; false where that is empty or a
+// single value.
 func (g grid) pair(z, y int) (low, high string, ok bool) {
 	z, y = max(z-1, 0), min(y, len(g.values)-1)
 	if g.ends == nil {
@@ -176,7 +179,8 @@ func clockGrid() grid {
 // longest is the length of time, of either sign, up to which intervals are looked at.
 const longest = "36525 days"
 
-// durationGrid has lengths of time, of both signs, from a second to a century. They are compared as bounds are: by their seconds.
+// durationGrid has lengths of time, of both signs, from a second to a century. They are compared as bounds are: by
+// their seconds.
 func durationGrid() grid {
 	g := grid{array: pgtype.Float8ArrayOID, of: "extract(epoch FROM %s)::float8"}
 	type length struct {
@@ -192,7 +196,10 @@ func durationGrid() grid {
 		{"seconds", 1, []int64{1, 2, 5, 10, 15, 20, 30, 45}},
 		{"minutes", 60, []int64{1, 2, 5, 10, 15, 20, 30, 45}},
 		{"hours", 3600, []int64{1, 2, 3, 4, 6, 8, 12, 18}},
-		{"days", 86400, []int64{1, 2, 3, 4, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 270, 365, 500, 730, 1100, 1830, 2750, 3660, 7310, 18270, 36525}},
+		{"days", 86400, []int64{
+			1, 2, 3, 4, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 270, 365, 500, 730, 1100, 1830, 2750,
+			3660, 7310, 18270, 36525,
+		}},
 	} {
 		for _, n := range unit.counts {
 			list = append(list, length{fmt.Sprintf("%d %s", n, unit.name), n * unit.seconds})

@@ -22,7 +22,8 @@ func TestGridsAscend(t *testing.T) {
 		"more":     rowsGrid(12345),
 		"integers": numberGrid(&number{0, true, big.NewRat(1<<31-1, 1), pgtype.NumericArrayOID}, 1),
 		"sums":     numberGrid(&number{2, true, power(8), pgtype.NumericArrayOID}, 1000),
-		"floats":   numberGrid(anyNumber(&policy.Column{Bounds: &policy.Bounds{Lo: "0", Hi: "0.003"}}, pgtype.Float8ArrayOID), 1),
+		"floats": numberGrid(anyNumber(&policy.Column{Bounds: &policy.Bounds{Lo: "0", Hi: "0.003"}}, pgtype.Float8ArrayOID),
+			1),
 		"billions": numberGrid(anyNumber(&policy.Column{}, pgtype.Float8ArrayOID), 1000),
 	} {
 		if len(g.values) != len(g.limits) || len(g.values) > 10000 {
@@ -56,18 +57,23 @@ func TestDurationsAscend(t *testing.T) {
 		count, err := strconv.ParseInt(n, 10, 64)
 		floor, err2 := strconv.ParseFloat(g.floors[i], 64)
 		limit, err3 := strconv.ParseFloat(g.limits[i], 64)
-		if err != nil || err2 != nil || err3 != nil || floor != float64(count*seconds[unit]) || !(last < floor && floor < limit) {
+		if err != nil || err2 != nil || err3 != nil || floor != float64(count*seconds[unit]) ||
+			!(last < floor && floor < limit) {
 			t.Errorf("%s: at or above %s, above %s", v, g.floors[i], g.limits[i])
 		}
 		last = limit
 	}
 }
 
-// TestCellsHoldTheirValues: a value lies between the lower and the upper end of its cells, and on a grid value both are it.
+// TestCellsHoldTheirValues: a value lies between the lower and the upper end of its cells, and on a grid value both are
+// it.
 func TestCellsHoldTheirValues(t *testing.T) {
 	g := numberGrid(&number{0, true, big.NewRat(1000, 1), pgtype.NumericArrayOID}, 1)
 	cell := func(list []string, x float64) int { // as width_bucket
-		return len(list) - len(slices.DeleteFunc(slices.Clone(list), func(v string) bool { f, _ := strconv.ParseFloat(v, 64); return f <= x }))
+		return len(list) - len(slices.DeleteFunc(slices.Clone(list), func(v string) bool {
+			f, _ := strconv.ParseFloat(v, 64)
+			return f <= x
+		}))
 	}
 	for x := -1000; x <= 1000; x++ {
 		low, _ := strconv.Atoi(g.lower(cell(g.values, float64(x))))
@@ -96,7 +102,12 @@ func TestFloatsAreSeenAsTheirBoundsSay(t *testing.T) {
 		bounds *policy.Bounds
 		scale  int
 		most   int
-	}{{nil, 3, 9}, {&policy.Bounds{Lo: "0", Hi: "1000"}, 6, 6}, {&policy.Bounds{Lo: "-20", Hi: "1"}, 7, 5}, {&policy.Bounds{Lo: "0", Hi: "1e30"}, -3, 15}} {
+	}{
+		{nil, 3, 9},
+		{&policy.Bounds{Lo: "0", Hi: "1000"}, 6, 6},
+		{&policy.Bounds{Lo: "-20", Hi: "1"}, 7, 5},
+		{&policy.Bounds{Lo: "0", Hi: "1e30"}, -3, 15},
+	} {
 		if n := anyNumber(&policy.Column{Bounds: c.bounds}, 0); n.scale != c.scale || n.most.Cmp(power(c.most)) != 0 {
 			t.Errorf("%+v: scale %d, most %s", c.bounds, n.scale, n.most)
 		}
@@ -105,7 +116,10 @@ func TestFloatsAreSeenAsTheirBoundsSay(t *testing.T) {
 
 // TestPartsCostWhatOneStatementCosts: under pure the parts of ε add up; under rdp their parts of the budget do.
 func TestPartsCostWhatOneStatementCosts(t *testing.T) {
-	p := &policy.Policy{Accounting: policy.Accounting{Method: policy.RDP, SelectionDeltaShare: 0.5}, Budget: &policy.Budget{Epsilon: 40, Delta: 1e-6}}
+	p := &policy.Policy{
+		Accounting: policy.Accounting{Method: policy.RDP, SelectionDeltaShare: 0.5},
+		Budget:     &policy.Budget{Epsilon: 40, Delta: 1e-6},
+	}
 	room := accounting.RoomOf(ledger.ConfigOf(p), policy.ProfileAccount)
 	whole, _ := room.Share(mechanism.LaplaceCurve(1))
 	sum := 0.0
@@ -123,7 +137,10 @@ func TestPartsCostWhatOneStatementCosts(t *testing.T) {
 }
 
 func TestSharesAreRoundedUp(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", -1: "0", 0.0231: "0.024", 0.024: "0.024", 0.5: "0.5", 0.001234: "0.0013", 0.0999: "0.1"} {
+	for x, want := range map[float64]string{
+		0: "0", -1: "0", 0.0231: "0.024", 0.024: "0.024", 0.5: "0.5",
+		0.001234: "0.0013", 0.0999: "0.1",
+	} {
 		if got, ok := atMost(x); got != want || !ok {
 			t.Errorf("%g is %s, want %s", x, got, want)
 		}

@@ -75,7 +75,10 @@ func (f *findings) of(t *policy.Table) *bounded {
 }
 
 func (f *findings) key(q *question, name, value, comment string) {
-	f.result.Keys = append(f.result.Keys, policy.Key{Table: q.table.Name, Column: q.column, Name: name, Value: value, Comment: comment})
+	f.result.Keys = append(f.result.Keys, policy.Key{
+		Table: q.table.Name, Column: q.column, Name: name, Value: value,
+		Comment: comment,
+	})
 }
 
 func (f *findings) remark(q *question, format string, args ...any) {
@@ -122,16 +125,19 @@ func (f *findings) take(at *answer) {
 	if at.kind == rowsKind {
 		rows := at.cells[0].upper(cells[0])
 		f.bounded = append(f.bounded, &bounded{at.table, rows, map[string]string{}, f.most(at)})
-		f.key(at.question, "max_rows_per_unit", rows, fmt.Sprintf("%.4g-quantile over each %s, %s", at.fraction, unit, ranks(at)))
+		f.key(at.question, "max_rows_per_unit", rows, fmt.Sprintf("%.4g-quantile over each %s, %s", at.fraction, unit,
+			ranks(at)))
 		return
 	}
 	low, high, ok := at.cells[0].pair(cells[0], cells[1])
 	if !ok {
-		f.remark(at.question, "not enough of a %s for bounds at this epsilon: the lower would be %s and the upper %s", unit, low, high)
+		f.remark(at.question, "not enough of a %s for bounds at this epsilon: the lower would be %s and the upper %s", unit,
+			low, high)
 		return
 	}
 	f.key(at.question, "bounds", pair(low, high),
-		fmt.Sprintf("%.4g- and %.4g-quantile of each %s's least and greatest, %s", 1-at.fraction, at.fraction, unit, ranks(at)))
+		fmt.Sprintf("%.4g- and %.4g-quantile of each %s's least and greatest, %s", 1-at.fraction, at.fraction, unit,
+			ranks(at)))
 	r := ranged{question: at.question, low: low, high: high}
 	if len(cells) > 2 {
 		r.sum = f.takeSum(at, cells)
@@ -167,7 +173,8 @@ func (f *findings) takeSum(at *answer, cells []int) string {
 		f.remark(at.question, "no per_unit: most sums are 0")
 		return ""
 	}
-	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", at.fraction, at.table.Unit.Name, ranks(at)))
+	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", at.fraction,
+		at.table.Unit.Name, ranks(at)))
 	if signed {
 		f.remark(at.question, "left_out does not count its sums, as they may be below 0")
 	} else if b := f.of(at.table); b != nil {
@@ -223,7 +230,8 @@ func (f *findings) takeLater(answers []*answer) {
 		}
 		switch at.kind {
 		case beyondKind:
-			f.takeShare(at, answers[i+1], "left_out", fmt.Sprintf("at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it",
+			f.takeShare(at, answers[i+1], "left_out", fmt.Sprintf(
+				"at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it",
 				at.table.Unit.Name, f.of(at.table).most))
 		case outsideKind:
 			f.takeShare(at, answers[i+1], "outside", f.ranges[(i-2*len(f.bounded)-len(f.domains))/2].share())
@@ -259,14 +267,15 @@ func (f *findings) takeShare(at, total *answer, name, comment string) {
 // mostOthers is the greatest share of units that may have other values than those of a domain.
 const mostOthers = 0.1
 
-// takeOthers reads how many units have other values than those that were found. Where they are many, it is no domain: the names that a few
-// people share, of the many that there are.
+// takeOthers reads how many units have other values than those that were found. Where they are many, it is no domain:
+// the names that a few people share, of the many that there are.
 func (f *findings) takeOthers(at *answer, d domain) {
 	others, err := strconv.ParseFloat(at.rows[0][0], 64)
 	share := others / f.unitsFor(d.question)
 	value, ok := atMost(share)
 	if err != nil || !ok || share > mostOthers {
-		f.remark(at.question, "no domain: too many of a %s may have other values than the %d that are often enough", at.table.Unit.Name, len(d.values))
+		f.remark(at.question, "no domain: too many of a %s may have other values than the %d that are often enough",
+			at.table.Unit.Name, len(d.values))
 		return
 	}
 	f.key(at.question, "values", policy.List(d.values),

@@ -29,9 +29,10 @@ func (f *findings) unitsFor(q *question) float64 {
 	return f.units[place{q.table, ""}]
 }
 
-// measureOff says of planned questions how many units each needs beyond its quantile, so that it says something of them: by how many ranks
-// that may be beside its own, the exponential mechanism being on so many points (docs/mechanisms.md, section 9). All of them together are
-// within that 95 % of the time. Of values it is how many units must have one for it to be shown, about.
+// measureOff says of planned questions how many units each needs beyond its quantile, so that it says something of
+// them: by how many ranks that may be beside its own, the exponential mechanism being on so many points
+// (docs/mechanisms.md, section 9). All of them together are within that 95 % of the time. Of values it is how many
+// units must have one for it to be shown, about.
 func measureOff(answers []*answer) {
 	together := 0
 	for _, at := range answers {
@@ -67,7 +68,8 @@ func (c *course) need(at *answer) float64 {
 
 func (c *course) least() float64 { return math.Min(leastQuantile, c.most) }
 
-// choose plans what the units allow, the most urgent first, each with the best quantile. Where they allow nothing, it says how many would.
+// choose plans what the units allow, the most urgent first, each with the best quantile. Where they allow nothing, it
+// says how many would.
 func (c *course) choose(ctx context.Context, all []*question) (planned, error) {
 	var kept []*question
 	for u := range urgencies {
@@ -105,8 +107,8 @@ func (c *course) choose(ctx context.Context, all []*question) (planned, error) {
 	return plan, err
 }
 
-// fitting lists the questions that the units allow. The first of them are kept whatever comes; where more would take from them what they
-// need, nothing more is asked.
+// fitting lists the questions that the units allow. The first of them are kept whatever comes; where more would take
+// from them what they need, nothing more is asked.
 func (c *course) fitting(answers []*answer, kept int) []*question {
 	crowded, few := false, answers[0]
 	var fit []*question
@@ -114,24 +116,29 @@ func (c *course) fitting(answers []*answer, kept int) []*question {
 		if i < kept {
 			crowded = crowded || at.err == nil && c.support(at) < math.Min(goodQuantile, c.most)
 		}
-		if i < kept || !crowded && (at.err != nil || c.support(at) >= c.least()) { // why it cannot be asked is said with what is found
+		// why it cannot be asked is said with what is found
+		if i < kept || !crowded && (at.err != nil || c.support(at) >= c.least()) {
 			fit = append(fit, at.question)
 		} else if c.need(at) > c.need(few) {
 			few = at
 		}
 	}
 	if len(fit) == 0 {
-		c.result.TooFew = fmt.Errorf("too few for bounds: at least %.0f are counted (privacy unit: %s), and at this epsilon about %.0f would do. "+
-			"A twentieth of the price is spent, the rest is not", c.unitsFor(few.question), few.table.Unit.Name, c.need(few))
+		c.result.TooFew = fmt.Errorf(
+			"too few for bounds: at least %.0f are counted (privacy unit: %s), and at this epsilon about %.0f would do. "+
+				"A twentieth of the price is spent, the rest is not", c.unitsFor(few.question), few.table.Unit.Name, c.need(few))
 		return nil
 	}
 	for _, at := range answers[kept:] {
 		switch {
 		case slices.Contains(fit, at.question):
 		case crowded:
-			c.remark(at.question, "not asked, as it would take from what is worth more; a larger --epsilon or --table leaves room for it")
+			c.remark(
+				at.question,
+				"not asked, as it would take from what is worth more; a larger --epsilon or --table leaves room for it")
 		default:
-			c.remark(at.question, "not asked: at least %.0f have one (privacy unit: %s), and at this epsilon it takes about %.0f",
+			c.remark(
+				at.question, "not asked: at least %.0f have one (privacy unit: %s), and at this epsilon it takes about %.0f",
 				c.unitsFor(at.question), at.table.Unit.Name, c.need(at))
 		}
 	}

@@ -70,7 +70,8 @@ func divide(p *policy.Policy, epsilon, part float64) float64 {
 	return low
 }
 
-// quote says what counting would take together with all that may follow from it. The error is the ledger's where that is not admitted.
+// quote says what counting would take together with all that may follow from it. The error is the ledger's where that
+// is not admitted.
 func (c *course) quote(ctx context.Context, counts planned, all []*question) (Price, error) {
 	p, epsilon := c.price.policy, c.price.epsilon
 	next, err := c.plan(ctx, all, c.price.among(all, 1-countPart))

@@ -89,8 +89,11 @@ func chosen(p *policy.Policy, name string) ([]*policy.Table, error) {
 	return list, nil
 }
 
-// profile counts units, asks for what so many of them allow, and then which part of rows and sums is beyond what was found.
-func (a *asker) profile(ctx context.Context, p *policy.Policy, s *rewrite.Schema, tables []*policy.Table, o Options) (*Result, error) {
+// profile counts units, asks for what so many of them allow, and then which part of rows and sums is beyond what was
+// found.
+func (a *asker) profile(ctx context.Context, p *policy.Policy, s *rewrite.Schema, tables []*policy.Table, o Options) (
+	*Result, error,
+) {
 	var all, counts []*question
 	for _, t := range tables {
 		if of := questionsOf(p, s, t); len(of) > 0 {
@@ -132,7 +135,8 @@ type course struct {
 	most  float64 // the quantile that is asked for where there are units enough
 }
 
-// follow goes on from the numbers of units: what is asked next, and whether anything is, follows from what was released.
+// follow goes on from the numbers of units: what is asked next, and whether anything is, follows from what was
+// released.
 func (c *course) follow(ctx context.Context, counted planned, all []*question) error {
 	for _, at := range counted.answers {
 		c.takeUnits(at)

@@ -86,7 +86,8 @@ func sourceOf(p *policy.Policy, t *policy.Table) source {
 
 // perUnit is one row for each unit, with aggregates over its rows.
 func (s source) perUnit(aggregates ...string) string {
-	return fmt.Sprintf("(SELECT %s AS unit, %s FROM %s GROUP BY %s) AS u", s.unit, strings.Join(aggregates, ", "), s.from, s.unit)
+	return fmt.Sprintf("(SELECT %s AS unit, %s FROM %s GROUP BY %s) AS u", s.unit, strings.Join(aggregates, ", "), s.from,
+		s.unit)
 }
 
 // questionsOf lists what may be asked of a table for its bounds and domains.
@@ -111,7 +112,8 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*questi
 			}
 		} else if g, ok := timesOf(s, column); ok {
 			list = append(list, timeOf(t, c, g, from, one))
-		} else if isText(s, column) && !domain && c.OfOneUnit == nil && selects(p) && !foreign(relation, c.Name) && !lineage.Telling(c.Name, true) {
+		} else if isText(s, column) && !domain && c.OfOneUnit == nil && selects(p) && !foreign(relation, c.Name) &&
+			!lineage.Telling(c.Name, true) {
 			x := from.column(c.Name)
 			list = append(list, &question{
 				table: t, column: c.Name, kind: valuesKind, urgency: texts, weight: 1, releases: 1,
@@ -155,7 +157,10 @@ func unitsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, of []*questio
 }
 
 // money are words of names of columns that are sums of money.
-var money = []string{"amount", "price", "cost", "salary", "income", "fee", "paid", "total", "balance", "charge", "revenue", "wage", "payment"}
+var money = []string{
+	"amount", "price", "cost", "salary", "income", "fee", "paid", "total", "balance", "charge",
+	"revenue", "wage", "payment",
+}
 
 // selects says whether there is a δ for partition selection.
 func selects(p *policy.Policy) bool {
@@ -164,7 +169,8 @@ func selects(p *policy.Policy) bool {
 
 // boundsOf asks for the bounds of a number, and for those of a unit's sum.
 func boundsOf(t *policy.Table, c *policy.Column, n *number, from source, one bool) *question {
-	q := &question{table: t, column: c.Name, kind: boundsKind, signed: c.Bounds == nil || strings.HasPrefix(c.Bounds.Lo, "-"), number: true, one: one}
+	q := &question{table: t, column: c.Name, kind: boundsKind, signed: c.Bounds == nil ||
+		strings.HasPrefix(c.Bounds.Lo, "-"), number: true, one: one}
 	if !(n.exact && n.scale == 2) && !lineage.Says(c.Name, money...) {
 		q.urgency = numbers
 	}
@@ -208,7 +214,8 @@ func (q *question) quantile(fraction, of string, g grid) {
 	if q.sql != "" {
 		q.sql += ", "
 	}
-	q.sql += fmt.Sprintf("percentile_disc(%s) WITHIN GROUP (ORDER BY width_bucket(%s, $%d)) AS q%d", fraction, of, len(q.types), len(q.types))
+	q.sql += fmt.Sprintf("percentile_disc(%s) WITHIN GROUP (ORDER BY width_bucket(%s, $%d)) AS q%d", fraction, of,
+		len(q.types), len(q.types))
 	q.releases++
 	q.weight++
 	q.points = max(q.points, len(list)+1)
@@ -218,11 +225,12 @@ func (q *question) quantile(fraction, of string, g grid) {
 // from completes the statement.
 func (q *question) from(rows string) { q.sql = "SELECT " + q.sql + " FROM " + rows }
 
-// Weights of what is asked at last. What is beyond a bound is a small number with noise that is wide beside it; totals are large.
+// Weights of what is asked at last. What is beyond a bound is a small number with noise that is wide beside it; totals
+// are large.
 const beyondWeight, outsideWeight, smallWeight = 2, 1, 0.25
 
-// later is what follows from the answer to a question at most, as a weight. Of a column that has values of both signs it is half as much again, which
-// is taken from all that is asked at last.
+// later is what follows from the answer to a question at most, as a weight. Of a column that has values of both signs
+// it is half as much again, which is taken from all that is asked at last.
 func (q *question) later() float64 {
 	weight := 0.0
 	if q.kind == rowsKind || q.kind == boundsKind && len(q.cells) > 2 {
@@ -239,7 +247,8 @@ func (q *question) later() float64 {
 	return weight
 }
 
-// part is a number of a unit that is beyond bounds, and one of which it is a part, with the aggregates over its rows that these are of.
+// part is a number of a unit that is beyond bounds, and one of which it is a part, with the aggregates over its rows
+// that these are of.
 type part struct{ beyond, of, beyondRows, rows string }
 
 // partsOf asks how much of each there is beyond at most, and in all at least.
@@ -262,15 +271,16 @@ func partsOf(asks question, from source, parts ...part) []*question {
 	return []*question{&asks, all}
 }
 
-// beyond asks, of a table whose bounds are found, how much of its rows and sums is beyond them. A unit's number is cut at most times the bound,
-// or at the bound, so that it has a sensitivity.
+// beyond asks, of a table whose bounds are found, how much of its rows and sums is beyond them. A unit's number is cut
+// at most times the bound, or at the bound, so that it has a sensitivity.
 func beyond(p *policy.Policy, b bounded) []*question {
 	from := sourceOf(p, b.table)
 	var parts []part
 	add := func(aggregate, bound string) {
 		number := fmt.Sprintf("s%d", len(parts))
 		parts = append(parts, part{
-			fmt.Sprintf("least(greatest(%s - %s, 0), %s)", number, bound, times(bound, b.most-1)), fmt.Sprintf("least(greatest(%s, 0), %s)", number, bound),
+			fmt.Sprintf("least(greatest(%s - %s, 0), %s)", number, bound, times(bound, b.most-1)),
+			fmt.Sprintf("least(greatest(%s, 0), %s)", number, bound),
 			aggregate + " AS " + number, aggregate + " AS " + number,
 		})
 	}
@@ -283,16 +293,18 @@ func beyond(p *policy.Policy, b bounded) []*question {
 	return partsOf(question{table: b.table, kind: beyondKind, weight: beyondWeight}, from, parts...)
 }
 
-// outsideOf asks, of a column whose bounds are found, how many of the rows with a value are beyond them, and of a number how much of its sum, of
-// what is above 0 and of what is below, where the bounds have any (docs/privacy.md P29).
+// outsideOf asks, of a column whose bounds are found, how many of the rows with a value are beyond them, and of a
+// number how much of its sum, of what is above 0 and of what is below, where the bounds have any (docs/privacy.md P29).
 func outsideOf(p *policy.Policy, r ranged, rows string) []*question {
 	from := sourceOf(p, r.table)
 	x := from.column(r.column)
 	parts := []part{{
 		"least(o, " + rows + ")", "least(n, " + rows + ")",
-		fmt.Sprintf("count(%[1]s) FILTER (WHERE %[1]s < '%[2]s' OR %[1]s > '%[3]s') AS o", x, r.low, r.high), "count(" + x + ") AS n",
+		fmt.Sprintf("count(%[1]s) FILTER (WHERE %[1]s < '%[2]s' OR %[1]s > '%[3]s') AS o", x, r.low, r.high), "count(" + x +
+			") AS n",
 	}}
-	// What is above is computed of sums: with a difference for each row main would do more than it may (docs/privacy.md P22a).
+	// What is above is computed of sums: with a difference for each row main would do more than it may (docs/privacy.md
+	// P22a).
 	if r.sum != "" && sign(r.high) > 0 {
 		parts = append(parts, part{
 			fmt.Sprintf("least(greatest(e1 - %s * n1::numeric, 0), %s)", r.high, r.over), "least(s1, " + r.sum + ")",

@@ -19,11 +19,14 @@ const mostRows = 10_000
 // mostSteps bounds numbers, in grid steps on each side: the sums of mostRows of them are 64-bit integers.
 var mostSteps = new(big.Rat).SetInt64(1 << 48)
 
-// wide is the policy to profile with: every private table has bounds that follow from its types, not from the policy, and a
-// unit counts with one group. What an analyst may ask is not in it.
+// wide is the policy to profile with: every private table has bounds that follow from its types, not from the policy,
+// and a unit counts with one group. What an analyst may ask is not in it.
 func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 	w := *p
-	w.Analysts = map[string]*policy.Analyst{policy.ProfileAccount: {Name: policy.ProfileAccount, Budget: *p.ProfileBudget()}}
+	w.Analysts = map[string]*policy.Analyst{policy.ProfileAccount: {
+		Name:   policy.ProfileAccount,
+		Budget: *p.ProfileBudget(),
+	}}
 	w.Auth.DefaultGroup, w.Access = "", nil
 	w.Defaults.Epsilon, w.Defaults.EpsilonMax = epsilon, epsilon
 	w.Defaults.EmptyGroups, w.Defaults.Intervals = policy.DropEmptyGroups, false
@@ -163,8 +166,8 @@ func keyColumns(p *policy.Policy, s *rewrite.Schema, t *policy.Table) map[string
 	return keys
 }
 
-// refers says whether a number names rows: by a key, or as an integer of the name that is unique in another table, as where foreign keys are on
-// partitions.
+// refers says whether a number names rows: by a key, or as an integer of the name that is unique in another table, as
+// where foreign keys are on partitions.
 func refers(s *rewrite.Schema, r *rewrite.Relation, c *rewrite.RelationColumn) bool {
 	column := c.Name
 	if slices.Contains(r.PrimaryKey, column) || foreign(r, column) {

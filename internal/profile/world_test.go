@@ -138,8 +138,8 @@ func at(p *policy.Policy, epsilon float64) *paying {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// TestFewHundredPeopleAreEnough: of the customers of rental, at ε = 5, it finds bounds of dates, money and rows, and nothing of what tells
-// customers apart. A right program fails with a probability below 1e-6 (stattest.AtLeast).
+// TestFewHundredPeopleAreEnough: of the customers of rental, at ε = 5, it finds bounds of dates, money and rows, and
+// nothing of what tells customers apart. A right program fails with a probability below 1e-6 (stattest.AtLeast).
 func TestFewHundredPeopleAreEnough(t *testing.T) {
 	p, conn := filled(t, rentalPolicy, rental)
 	const runs = 3
@@ -160,15 +160,18 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 			}
 		}
 		for _, path := range []string{
-			"customer.columns.create_date.bounds", "payment.columns.amount.bounds", "payment.columns.amount.per_unit", "payment.columns.payment_date.bounds",
-			"payment.columns.amount.outside", "payment.columns.payment_date.outside", "payment.max_rows_per_unit", "payment.left_out", "rental.columns.rental_date.bounds", "rental.max_rows_per_unit", "rental.left_out",
+			"customer.columns.create_date.bounds", "payment.columns.amount.bounds", "payment.columns.amount.per_unit",
+			"payment.columns.payment_date.bounds",
+			"payment.columns.amount.outside", "payment.columns.payment_date.outside", "payment.max_rows_per_unit",
+			"payment.left_out", "rental.columns.rental_date.bounds", "rental.max_rows_per_unit", "rental.left_out",
 		} {
 			if wanted++; printed["public."+path] != "" {
 				found++
 			}
 		}
 		beyond := func(column string) string {
-			from, to, _ := strings.Cut(strings.Trim(strings.ReplaceAll(printed["public.payment.columns."+column+".bounds"], `"`, "'"), "[]"), ", ")
+			from, to, _ := strings.Cut(strings.Trim(strings.ReplaceAll(printed["public.payment.columns."+column+".bounds"], `"`,
+				"'"), "[]"), ", ")
 			return fmt.Sprintf("avg((%s NOT BETWEEN %s AND %s)::int)", column, from, to)
 		}
 		for path, sql := range map[string]string{
@@ -196,8 +199,10 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 			}
 		}
 	}
-	if !stattest.AtLeast(found, wanted, 0.95) || !stattest.AtLeast(holds, asked, 0.95) || !stattest.AtLeast(tight, asked, 0.95) {
-		t.Errorf("%d of %d keys are found; of %d shares %d hold the truth, and %d are near it", found, wanted, asked, holds, tight)
+	if !stattest.AtLeast(found, wanted, 0.95) || !stattest.AtLeast(holds, asked, 0.95) ||
+		!stattest.AtLeast(tight, asked, 0.95) {
+		t.Errorf("%d of %d keys are found; of %d shares %d hold the truth, and %d are near it", found, wanted, asked, holds,
+			tight)
 	}
 }
 
@@ -223,8 +228,9 @@ tables:
     columns: {booking_id: {}, person_id: {}, amount: {}}
 `
 
-// TestSharesOfBothSigns: what is beyond the bounds of numbers that reach below 0 is found, of the rows, of what is above 0 and of what is below, for a
-// price that is no higher. A right program fails with a probability below 1e-6 (stattest.AtLeast).
+// TestSharesOfBothSigns: what is beyond the bounds of numbers that reach below 0 is found, of the rows, of what is
+// above 0 and of what is below, for a price that is no higher. A right program fails with a probability below 1e-6
+// (stattest.AtLeast).
 func TestSharesOfBothSigns(t *testing.T) {
 	p, conn := filled(t, bankPolicy, bank)
 	const runs = 4
@@ -248,7 +254,8 @@ func TestSharesOfBothSigns(t *testing.T) {
 					t.Fatalf("%s: bounds %s, outside %s; %v", path, printed[path+"bounds"], printed[path+"outside"], r.Remarks)
 				}
 				var truth float64
-				if err := conn.QueryRow(context.Background(), fmt.Sprintf(`SELECT greatest(avg((%[1]s NOT BETWEEN %[2]s AND %[3]s)::int),
+				if err := conn.QueryRow(context.Background(), fmt.Sprintf(
+					`SELECT greatest(avg((%[1]s NOT BETWEEN %[2]s AND %[3]s)::int),
 					CASE WHEN %[3]s > 0 THEN sum(greatest(%[1]s - %[3]s, 0)) / sum(greatest(%[1]s, 0)) END, sum(greatest(%[2]s - %[1]s, 0)) / sum(greatest(-%[1]s, 0)))
 					FROM %[4]s`, x, low, to, table)).Scan(&truth); err != nil {
 					t.Fatal(err)
@@ -273,9 +280,11 @@ func high(pair string) string {
 	return high
 }
 
-// TestDomainsAreOfMany: a title that most have is one of few; a name that some share is none, whatever its column is called.
+// TestDomainsAreOfMany: a title that most have is one of few; a name that some share is none, whatever its column is
+// called.
 func TestDomainsAreOfMany(t *testing.T) {
-	sql := staff(10_000) + "ALTER TABLE employee RENAME COLUMN last_name TO family; UPDATE employee SET family = 'Peir' WHERE emp_no % 20 = 0;"
+	sql := staff(10_000) +
+		"ALTER TABLE employee RENAME COLUMN last_name TO family; UPDATE employee SET family = 'Peir' WHERE emp_no % 20 = 0;"
 	p, _ := filled(t, strings.Replace(staffPolicy, "last_name: {}", "family: {}", 1), sql)
 	r, err := Run(context.Background(), p, at(p, 5), Options{Epsilon: 5, Quantile: 0.999}, quiet)
 	if err != nil || r.Failed != nil || r.TooFew != nil {
@@ -285,10 +294,14 @@ func TestDomainsAreOfMany(t *testing.T) {
 	if got := printed["public.title.columns.title.values"]; !strings.Contains(got, `"Engineer", `) {
 		t.Errorf("titles: %q of %v", got, r.Remarks)
 	}
-	if got := printed["public.employee.columns.family.values"]; got != "" || !strings.Contains(strings.Join(r.Remarks, "\n"), "family: no domain") {
+	if got := printed["public.employee.columns.family.values"]; got != "" ||
+		!strings.Contains(strings.Join(r.Remarks, "\n"), "family: no domain") {
 		t.Errorf("names: %q, %v", got, r.Remarks)
 	}
-	for _, path := range []string{"employee.columns.hire_date.bounds", "employee.columns.birth_date.bounds", "salary.columns.amount.bounds", "salary.max_rows_per_unit"} {
+	for _, path := range []string{
+		"employee.columns.hire_date.bounds", "employee.columns.birth_date.bounds",
+		"salary.columns.amount.bounds", "salary.max_rows_per_unit",
+	} {
 		if printed["public."+path] == "" {
 			t.Errorf("%s is not found: %v", path, r.Remarks)
 		}

@@ -24,8 +24,10 @@ func adviseUnits(s *rewrite.Schema, f *Findings) {
 		}
 		a, b := s.Relations[other.Name].Column(other.Unit.Column), s.Relations[t.Name].Column(t.Unit.Column)
 		if !s.Equality(a).Same(s.Equality(b)) {
-			f.advise("tables.%s.privacy_unit.column: %s is %s and %s.%s is %s: joins of the two tables are refused until both columns have one type and collation",
-				t.Name, t.Unit.Column, introspect.Typed(s, t.Name, t.Unit.Column), other.Name, other.Unit.Column, introspect.Typed(s, other.Name, other.Unit.Column))
+			f.advise(
+				"tables.%s.privacy_unit.column: %s is %s and %s.%s is %s: joins of the two tables are refused until both columns have one type and collation",
+				t.Name, t.Unit.Column, introspect.Typed(s, t.Name, t.Unit.Column), other.Name, other.Unit.Column,
+				introspect.Typed(s, other.Name, other.Unit.Column))
 		}
 	}
 }
@@ -42,7 +44,8 @@ func (c *liveCheck) adviseIndexes(ctx context.Context) error {
 			continue
 		}
 		if r.Kind == 'f' {
-			c.found.advise("tables.%s is a foreign table: main knows neither indexes nor row-level security of the server that holds its rows; make sure that main's role is mapped to one that reads all of them", t.Name)
+			c.found.advise(
+				"tables.%s is a foreign table: main knows neither indexes nor row-level security of the server that holds its rows; make sure that main's role is mapped to one that reads all of them", t.Name)
 			continue
 		}
 		column := t.Unit.Column
@@ -50,7 +53,8 @@ func (c *liveCheck) adviseIndexes(ctx context.Context) error {
 			column = t.Unit.Via.Column
 		}
 		if t.MaxRowsPerUnit == 1 && t.Unit.Via == nil && !provesOne(r, column) {
-			c.found.advise("tables.%s: max_rows_per_unit is 1, but no unique index on %s proves it, so every query groups by it: CREATE UNIQUE INDEX ON %s (%s)",
+			c.found.advise(
+				"tables.%s: max_rows_per_unit is 1, but no unique index on %s proves it, so every query groups by it: CREATE UNIQUE INDEX ON %s (%s)",
 				t.Name, column, identifier(t.Name.Schema, t.Name.Relation), identifier(column))
 			continue
 		}

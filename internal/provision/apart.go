@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// CheckApart compares the connections of the databases of one file, with what the environment adds to them: each needs a shadow of its own, and
-// a role that reads private rows of one is that of main alone.
+// CheckApart compares the connections of the databases of one file, with what the environment adds to them: each needs
+// a shadow of its own, and a role that reads private rows of one is that of main alone.
 func CheckApart(p *policy.Policy) error {
 	var problems []error
 	all := make([]dsns, len(p.Several))
@@ -28,14 +28,17 @@ func CheckApart(p *policy.Policy) error {
 	return errors.Join(problems...)
 }
 
-// SameMain compares what live checks of the databases of one file have found: two names for one main are refused, since what is private by one of
-// them could be public by the other. It sees through aliases of a server, and standbys.
+// SameMain compares what live checks of the databases of one file have found: two names for one main are refused, since
+// what is private by one of them could be public by the other. It sees through aliases of a server, and standbys.
 func SameMain(found []*Findings) error {
 	var problems []error
 	for i, f := range found {
 		for _, other := range found[:i] {
 			if f.main == other.main && f.main != "" {
-				problems = append(problems, f.policy.Locate(fmt.Errorf("databases.main: is the main database of %s, too: list its tables under one name", other.policy.Name)))
+				problems = append(
+					problems,
+					f.policy.Locate(fmt.Errorf("databases.main: is the main database of %s, too: list its tables under one name",
+						other.policy.Name)))
 			}
 		}
 	}
@@ -55,9 +58,12 @@ func (d dsns) notApart(other dsns, name string) error {
 	case sameDatabase(d.main, other.shadow):
 		return fmt.Errorf("databases.main: names the shadow of %s", name)
 	case sameRole(d.shadow, other.main), sameRole(d.public, other.main):
-		return fmt.Errorf("databases: the role %s of shadow or public reads private rows of %s: one that does is that of main alone", other.main.User, name)
+		return fmt.Errorf(
+			"databases: the role %s of shadow or public reads private rows of %s: one that does is that of main alone",
+			other.main.User, name)
 	case sameRole(d.main, other.shadow), sameRole(d.main, other.public):
-		return fmt.Errorf("databases.main: names the role %s, which %s uses for shadow or public: one that reads private rows is that of main alone", d.main.User, name)
+		return fmt.Errorf(
+			"databases.main: names the role %s, which %s uses for shadow or public: one that reads private rows is that of main alone", d.main.User, name)
 	}
 	for _, a := range []*pgconn.Config{d.main, d.shadow, d.public} {
 		for _, b := range []*pgconn.Config{other.main, other.shadow, other.public} {

@@ -40,13 +40,18 @@ func twoClusters(t *testing.T) *policy.Policy {
 	return &policy.Policy{
 		Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1, Wait: 5 * time.Second},
 		Tables: []*policy.Table{
-			{Name: policy.Name{Schema: "public", Relation: "patients"}, Unit: &policy.Unit{Name: "patient", Column: "id"}, MaxRowsPerUnit: 1, Columns: columns("id", "age", "mood")},
+			{
+				Name: policy.Name{Schema: "public", Relation: "patients"}, Unit: &policy.Unit{Name: "patient", Column: "id"},
+				MaxRowsPerUnit: 1, Columns: columns("id", "age", "mood"),
+			},
 			{Name: policy.Name{Schema: "public", Relation: "wards"}, Public: true},
 		},
 		Ledger: login(there, "ledgers", "ledger", "l"),
 		Databases: policy.Databases{
-			Main: login(here, "clinic", "main", "m%20m"), Public: login(here, "clinic", "reader", "p"), Shadow: login(there, "mirror", "shadow", "s"),
-			AdminMain: here.DSN("postgres", pgserver.Superuser), AdminShadow: there.DSN("postgres", pgserver.Superuser), AdminLedger: there.DSN("postgres", pgserver.Superuser),
+			Main: login(here, "clinic", "main", "m%20m"), Public: login(here, "clinic", "reader", "p"),
+			Shadow:    login(there, "mirror", "shadow", "s"),
+			AdminMain: here.DSN("postgres", pgserver.Superuser), AdminShadow: there.DSN("postgres", pgserver.Superuser),
+			AdminLedger: there.DSN("postgres", pgserver.Superuser),
 		},
 	}
 }
@@ -62,7 +67,8 @@ func TestSetupAcrossClusters(t *testing.T) {
 	}
 	// A password that changed in the DSN is the role's after the next setup.
 	p.Databases.Main = strings.Replace(p.Databases.Main, ":m%20m@", ":other@", 1)
-	if _, err := backend.Open(context.Background(), p, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "run dpproxy setup") || strings.Contains(err.Error(), "other") {
+	if _, err := backend.Open(context.Background(), p, slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "run dpproxy setup") || strings.Contains(err.Error(), "other") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	setUp(t, p)
@@ -89,14 +95,18 @@ func TestSetupByAnOwnerWhoIsNoSuperuser(t *testing.T) {
 	s := cluster(t)
 	root := s.DSN("postgres", pgserver.Superuser)
 	if ask(t, root, "SELECT current_setting('server_version_num')") < "150000" {
-		t.Skip("before version 15, PostgreSQL's public schema belongs to the superuser, and only that one closes it to others")
+		t.Skip(
+			"before version 15, PostgreSQL's public schema belongs to the superuser, and only that one closes it to others")
 	}
-	pgservertest.Exec(t, root, "CREATE ROLE dba LOGIN CREATEROLE CREATEDB PASSWORD 'dba'; SET password_encryption = 'scram-sha-256'")
+	pgservertest.Exec(
+		t, root, "CREATE ROLE dba LOGIN CREATEROLE CREATEDB PASSWORD 'dba'; SET password_encryption = 'scram-sha-256'")
 	pgservertest.Exec(t, root, "CREATE DATABASE clinic OWNER dba")
 	pgservertest.Exec(t, login(s, "clinic", "dba", "dba"), "CREATE TABLE patients (id bigint PRIMARY KEY, age int)")
 	p := &policy.Policy{
-		Pool:   policy.Pool{Main: 1, Shadow: 1, Wait: 5 * time.Second},
-		Tables: []*policy.Table{{Name: policy.Name{Schema: "public", Relation: "patients"}, Unit: &policy.Unit{Name: "patient", Column: "id"}, MaxRowsPerUnit: 1, Columns: columns("id", "age")}},
+		Pool: policy.Pool{Main: 1, Shadow: 1, Wait: 5 * time.Second},
+		Tables: []*policy.Table{{Name: policy.Name{Schema: "public", Relation: "patients"}, Unit: &policy.Unit{
+			Name: "patient", Column: "id",
+		}, MaxRowsPerUnit: 1, Columns: columns("id", "age")}},
 		Databases: policy.Databases{
 			Main: login(s, "clinic", "main", "m"), Shadow: login(s, "mirror", "shadow", "s"),
 			AdminMain: login(s, "postgres", "dba", "dba"), AdminShadow: login(s, "postgres", "dba", "dba"),
@@ -112,7 +122,10 @@ func TestSetupByAnOwnerWhoIsNoSuperuser(t *testing.T) {
 }
 
 func TestSetupNeedsAnAdministrator(t *testing.T) {
-	p := &policy.Policy{Databases: policy.Databases{Main: "postgres://main@127.0.0.1/clinic", Shadow: "postgres://shadow@127.0.0.1/mirror"}}
+	p := &policy.Policy{Databases: policy.Databases{
+		Main:   "postgres://main@127.0.0.1/clinic",
+		Shadow: "postgres://shadow@127.0.0.1/mirror",
+	}}
 	if err := Setup(context.Background(), p, io.Discard); err == nil || !strings.Contains(err.Error(), "--print") {
 		t.Errorf("error = %v", err)
 	}
@@ -122,7 +135,8 @@ func TestSetupNeedsAnAdministrator(t *testing.T) {
 	}
 }
 
-// TestPublicIsUsedWhereATableIsPublic: databases.public may stay in a policy without public tables. Setup makes no role for it.
+// TestPublicIsUsedWhereATableIsPublic: databases.public may stay in a policy without public tables. Setup makes no role
+// for it.
 func TestPublicIsUsedWhereATableIsPublic(t *testing.T) {
 	p, _ := clinic(t)
 	p.Tables = p.Tables[:3]
@@ -142,11 +156,18 @@ func TestSetupNamesAMissingPassword(t *testing.T) {
 	admin := s.DSN("postgres", pgserver.Superuser)
 	pgservertest.Exec(t, admin, "CREATE TABLE t (id int PRIMARY KEY)")
 	p := &policy.Policy{Tables: []*policy.Table{
-		{Name: policy.Name{Schema: "public", Relation: "t"}, Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1, Columns: columns("id")},
+		{
+			Name: policy.Name{Schema: "public", Relation: "t"}, Unit: &policy.Unit{Name: "person", Column: "id"},
+			MaxRowsPerUnit: 1, Columns: columns("id"),
+		},
 	}}
-	p.Databases = policy.Databases{Main: login(s, "postgres", "m", ""), Shadow: login(s, "shadow", "s", ""), AdminMain: admin, AdminShadow: admin}
+	p.Databases = policy.Databases{
+		Main: login(s, "postgres", "m", ""), Shadow: login(s, "shadow", "s", ""),
+		AdminMain: admin, AdminShadow: admin,
+	}
 	err := Setup(context.Background(), p, io.Discard)
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "its DSN has no password, nor do PGPASSWORD and .pgpass: write one into the DSN") {
+	if err == nil || strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(err.Error(), "its DSN has no password, nor do PGPASSWORD and .pgpass: write one into the DSN") {
 		t.Errorf("no password: %q", err)
 	}
 	p.Databases.Main = login(s, "postgres", "m", "new")
@@ -157,7 +178,9 @@ func TestSetupNamesAMissingPassword(t *testing.T) {
 	pgservertest.Exec(t, admin, "COMMENT ON ROLE m IS NULL")
 	p.Databases.Main = login(s, "postgres", "m", "other")
 	err = Setup(context.Background(), p, io.Discard)
-	if err == nil || !strings.HasSuffix(err.Error(), "a role that existed before setup keeps its password and its rights: change the DSN, or the role") {
+	if err == nil ||
+		!strings.HasSuffix(
+			err.Error(), "a role that existed before setup keeps its password and its rights: change the DSN, or the role") {
 		t.Errorf("another password: %q", err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 //go:embed sql/commented.sql
 var commentedSQL string
 
-// adviseComments names what main's comments say of the policy's tables and columns and the policy says differently, or not. The policy counts.
+// adviseComments names what main's comments say of the policy's tables and columns and the policy says differently, or
+// not. The policy counts.
 func (c *liveCheck) adviseComments(ctx context.Context) error {
 	return c.main.each(ctx, commentedSQL, func(rows pgx.Rows) error {
 		var name policy.Name
@@ -52,13 +53,15 @@ func (c *liveCheck) compareTable(t *policy.Table, comment string) {
 func (c *liveCheck) compareColumn(t *policy.Table, own *policy.Column, comment string) {
 	text, said, err := policy.ColumnComment(comment)
 	if err != nil {
-		c.found.advise("tables.%s.columns.%s: main's comment cannot be read: %s", t.Name, own.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
+		c.found.advise("tables.%s.columns.%s: main's comment cannot be read: %s", t.Name, own.Name,
+			strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
 	differs := func(said, own any) bool {
 		return !reflect.ValueOf(said).IsNil() && !reflect.DeepEqual(said, own)
 	}
-	if differs(said.Bounds, own.Bounds) || differs(said.Values, own.Values) || differs(said.Valid, own.Valid) || differs(said.PerUnit, own.PerUnit) || differs(said.Grid, own.Grid) {
+	if differs(said.Bounds, own.Bounds) || differs(said.Values, own.Values) || differs(said.Valid, own.Valid) ||
+		differs(said.PerUnit, own.PerUnit) || differs(said.Grid, own.Grid) {
 		c.found.advise("tables.%s.columns.%s: main's comment says %s, and the policy does not", t.Name, own.Name, text)
 	}
 }

@@ -15,12 +15,18 @@ func TestAdviceOfComments(t *testing.T) {
 	dsn := s.DSN(databaseOf(t, p), pgserver.Superuser)
 	for _, c := range []struct{ on, comment, want string }{
 		{"COLUMN patients.age", "Years. dpproxy: {bounds: [0, 120]}", ""},
-		{"COLUMN patients.age", "Years. dpproxy: {bounds: [0, 130]}", "tables.public.patients.columns.age: main's comment says {bounds: [0, 130]}, and the policy does not"},
+		{
+			"COLUMN patients.age", "Years. dpproxy: {bounds: [0, 130]}",
+			"tables.public.patients.columns.age: main's comment says {bounds: [0, 130]}, and the policy does not",
+		},
 		{"COLUMN patients.age", "dpproxy: {values: [1]}", "main's comment says {values: [1]}"},
 		{"COLUMN patients.age", "dpproxy: {bounds: [9, 0]}", "columns.age: main's comment cannot be read: "},
 		{"COLUMN patients.age", "Years.", ""},
 		{"TABLE patients", "dpproxy: {privacy_unit: {name: patient, column: id}}", ""},
-		{"TABLE patients", "dpproxy: {privacy_unit: {name: person, column: id}}", "tables.public.patients: main's comment says {privacy_unit: {name: person, column: id}}"},
+		{
+			"TABLE patients", "dpproxy: {privacy_unit: {name: person, column: id}}",
+			"tables.public.patients: main's comment says {privacy_unit: {name: person, column: id}}",
+		},
 		{"TABLE patients", "dpproxy: {max_rows_per_unit: 7}", "main's comment says {max_rows_per_unit: 7}"},
 		{"TABLE wards", "dpproxy: {max_rows: 7}", ""}, // a public table
 		{"TABLE patients", "dpproxy: {public: true}", "tables.public.patients: main's comment cannot be read: "},

@@ -15,7 +15,8 @@ func tableComment(t *policy.Table) string {
 	if t.Public {
 		return "public"
 	}
-	s := fmt.Sprintf("private: aggregates only; protects each %s, with at most %d row%s here", t.Unit.Name, t.MaxRowsPerUnit, plural(t.MaxRowsPerUnit))
+	s := fmt.Sprintf("private: aggregates only; protects each %s, with at most %d row%s here", t.Unit.Name,
+		t.MaxRowsPerUnit, plural(t.MaxRowsPerUnit))
 	if t.MaxRows > 0 {
 		s += fmt.Sprintf(", %d rows in all", t.MaxRows)
 	}
@@ -49,7 +50,8 @@ func columnComment(t *policy.Table, c *policy.Column) string {
 	}
 	switch {
 	case len(c.Values) > maxCommentValues:
-		parts = append(parts, fmt.Sprintf("values %s, … (%d)", strings.Join(c.Values[:maxCommentValues], ", "), len(c.Values)))
+		parts = append(parts, fmt.Sprintf("values %s, … (%d)", strings.Join(c.Values[:maxCommentValues], ", "),
+			len(c.Values)))
 	case len(c.Values) > 0:
 		parts = append(parts, "values "+strings.Join(c.Values, ", "))
 	case c.ValuesFrom != nil:

@@ -15,9 +15,9 @@ WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm', 'S') AND n.nspname !~ '^pg_' AND n.
 
 const shadowCommentSQL = `SELECT COALESCE(pg_catalog.shobj_description(oid, 'pg_database'), '') FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()`
 
-// shadowIsCurrent reports whether the shadow is what setup would make of it: then it stays as it is, and a running proxy keeps
-// the numbers of types and tables that it knows. The comment says what it was made from; whether it still looks like that
-// is compared, since anybody may have changed it.
+// shadowIsCurrent reports whether the shadow is what setup would make of it: then it stays as it is, and a running
+// proxy keeps the numbers of types and tables that it knows. The comment says what it was made from; whether it still
+// looks like that is compared, since anybody may have changed it.
 func (e *executor) shadowIsCurrent(ctx context.Context) (bool, error) {
 	e.looked = true
 	conn, err := e.conn(ctx, onShadow)
@@ -28,7 +28,8 @@ func (e *executor) shadowIsCurrent(ctx context.Context) (bool, error) {
 	if err := conn.QueryRow(ctx, shadowCommentSQL).Scan(&comment); err != nil {
 		return false, err
 	}
-	if err := conn.QueryRow(ctx, "SELECT "+e.insert(shadowMark(e.policy, e.dsns))).Scan(&mark); err != nil || comment != mark {
+	if err := conn.QueryRow(ctx, "SELECT "+e.insert(shadowMark(e.policy, e.dsns))).Scan(&mark); err != nil ||
+		comment != mark {
 		return false, err
 	}
 	names := introspect.RelationNames(e.policy)

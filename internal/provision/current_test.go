@@ -24,12 +24,17 @@ func TestSetupLeavesACurrentShadowAlone(t *testing.T) {
 	}{
 		{"nothing", func() {}, false},
 		{"another bound", func() { p.Tables[0].Columns[1].Bounds.Hi = "119" }, true}, // \d+ shows it
-		{"a column that main got and the policy does not list", func() { pgservertest.Exec(t, main, "ALTER TABLE patients ADD more int") }, false},
+		{
+			"a column that main got and the policy does not list",
+			func() { pgservertest.Exec(t, main, "ALTER TABLE patients ADD more int") }, false,
+		},
 		{"a type in main", func() { pgservertest.Exec(t, main, "ALTER TABLE wards ALTER beds TYPE bigint") }, true},
 		{"a column in the shadow", func() { pgservertest.Exec(t, shadow, "ALTER TABLE wards ADD more int") }, true},
 		{"a table in the shadow", func() { pgservertest.Exec(t, shadow, "CREATE TABLE more ()") }, true},
 		{"another comment", func() {
-			pgservertest.Exec(t, shadow, "DO $$ BEGIN EXECUTE format('COMMENT ON DATABASE %I IS ''dpproxy shadow of old''', current_database()); END $$")
+			pgservertest.Exec(
+				t, shadow,
+				"DO $$ BEGIN EXECUTE format('COMMENT ON DATABASE %I IS ''dpproxy shadow of old''', current_database()); END $$")
 		}, true},
 		{"nothing again", func() {}, false},
 	} {

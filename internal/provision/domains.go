@@ -22,8 +22,8 @@ type declared struct {
 	values []string
 }
 
-// checkDomains has the shadow read every value of a domain as its column's type: the policy's checks know no types. Columns of one type are
-// one question. Nothing but the policy is looked at.
+// checkDomains has the shadow read every value of a domain as its column's type: the policy's checks know no types.
+// Columns of one type are one question. Nothing but the policy is looked at.
 func (c *liveCheck) checkDomains(ctx context.Context) error {
 	var types []string
 	of := map[string][]declared{}
@@ -57,16 +57,19 @@ func (c *liveCheck) checkDomains(ctx context.Context) error {
 	return nil
 }
 
-// declared finds the values of a domain, which have to be different in the column: a row would else belong to the groups of several. nil: there
-// is nothing to ask the shadow.
-func (c *liveCheck) declared(ctx context.Context, path string, listed *policy.Column, column *rewrite.RelationColumn) (*declared, error) {
+// declared finds the values of a domain, which have to be different in the column: a row would else belong to the
+// groups of several. nil: there is nothing to ask the shadow.
+func (c *liveCheck) declared(ctx context.Context, path string, listed *policy.Column, column *rewrite.RelationColumn) (
+	*declared, error,
+) {
 	from, key := listed.ValuesFrom, "values"
 	if from != nil {
 		key = "values_from"
 	}
 	path += "." + key
 	if !c.schema.Equality(column).Deterministic {
-		c.found.problem("%s: the column's collation %s is not deterministic, so one row may equal several values: give the column a deterministic collation, or leave %s out", path, column.Collation, key)
+		c.found.problem(
+			"%s: the column's collation %s is not deterministic, so one row may equal several values: give the column a deterministic collation, or leave %s out", path, column.Collation, key)
 		return nil, nil
 	}
 	if from == nil {
@@ -82,7 +85,8 @@ func (c *liveCheck) declared(ctx context.Context, path string, listed *policy.Co
 		return nil, err
 	}
 	if len(values) > rewrite.MostListed {
-		c.found.problem("%s: %s.%s has more than %d different values: group by a coarser column, or leave %s out", path, from.Table, from.Column, rewrite.MostListed, key)
+		c.found.problem("%s: %s.%s has more than %d different values: group by a coarser column, or leave %s out", path,
+			from.Table, from.Column, rewrite.MostListed, key)
 		return nil, nil
 	}
 	if c.schema.Equality(column).Same(c.schema.Equality(source)) {
@@ -95,7 +99,8 @@ func (c *liveCheck) declared(ctx context.Context, path string, listed *policy.Co
 	return &declared{path, column, texts}, nil
 }
 
-// checkValues has the shadow read the values of columns of one type, and compare those of each. Where it objects, each is asked by itself.
+// checkValues has the shadow read the values of columns of one type, and compare those of each. Where it objects, each
+// is asked by itself.
 func (c *liveCheck) checkValues(ctx context.Context, list []declared) error {
 	var numbers []int32
 	var values []string
@@ -119,7 +124,8 @@ func (c *liveCheck) checkValues(ctx context.Context, list []declared) error {
 	if err == nil {
 		err = rows.Each(func(row [][]byte) {
 			if i, malformed := strconv.Atoi(string(row[0])); malformed == nil {
-				c.found.problem("%s: %q and %q are equal as %s: keep one of them", list[i].path, row[1], row[2], list[i].column.TypeName)
+				c.found.problem("%s: %q and %q are equal as %s: keep one of them", list[i].path, row[1], row[2],
+					list[i].column.TypeName)
 			}
 		})
 	}
@@ -145,7 +151,8 @@ func publicColumn(s *rewrite.Schema, c policy.ColumnOf) *rewrite.RelationColumn 
 
 // equalValuesSQL finds pairs of values ($2) of a column ($1) that are one value in it.
 func equalValuesSQL(c *rewrite.RelationColumn) string {
-	return "WITH list AS MATERIALIZED (SELECT u.c, u.v, u.at, CAST(u.v AS " + c.TypeName + ")" + introspect.Collate(c) + " AS x\n" +
+	return "WITH list AS MATERIALIZED (SELECT u.c, u.v, u.at, CAST(u.v AS " + c.TypeName + ")" + introspect.Collate(c) +
+		" AS x\n" +
 		"FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY u(c, v, at))\n" +
 		"SELECT a.c, a.v, b.v FROM list a JOIN list b ON a.c = b.c AND a.x = b.x AND a.at < b.at ORDER BY a.at, b.at"
 }

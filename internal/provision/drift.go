@@ -7,9 +7,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// CheckDrift looks, while the proxy runs, for what has changed in main since CheckLive: public tables that lead to people now, private rows that
-// public's role can read, both of which expose people, and what it may not read any more. What statements rest on is in the schema, which
-// the engine compares. It reads no row.
+// CheckDrift looks, while the proxy runs, for what has changed in main since CheckLive: public tables that lead to
+// people now, private rows that public's role can read, both of which expose people, and what it may not read any more.
+// What statements rest on is in the schema, which the engine compares. It reads no row.
 func CheckDrift(ctx context.Context, p *policy.Policy) (*Findings, error) {
 	c := &liveCheck{policy: p, found: &Findings{policy: p}}
 	if !p.HasPublicTable() {

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// dsns are the policy's connection strings, taken apart. public is nil where no table is public, ledger where the ledger
-// is a file.
+// dsns are the policy's connection strings, taken apart. public is nil where no table is public, ledger where the
+// ledger is a file.
 type dsns struct{ main, shadow, public, ledger *pgconn.Config }
 
 func parseDSNs(p *policy.Policy) (dsns, error) {
@@ -52,13 +52,19 @@ func same(a, b *pgconn.Config) bool { return a.Host == b.Host && a.Port == b.Por
 func (d dsns) conflicts() []error {
 	var problems []error
 	if d.sameCluster() && d.main.Database == d.shadow.Database {
-		problems = append(problems, fmt.Errorf("databases.shadow names main's database %s: the shadow needs one of its own", d.main.Database))
+		problems = append(problems, fmt.Errorf("databases.shadow names main's database %s: the shadow needs one of its own",
+			d.main.Database))
 	}
 	if d.sameCluster() && d.main.User == d.shadow.User {
-		problems = append(problems, fmt.Errorf("databases.shadow names main's role %s, which reads private rows: the shadow needs one of its own", d.main.User))
+		problems = append(
+			problems,
+			fmt.Errorf("databases.shadow names main's role %s, which reads private rows: the shadow needs one of its own",
+				d.main.User))
 	}
 	if d.public != nil && d.main.User == d.public.User {
-		problems = append(problems, fmt.Errorf("databases.public names main's role %s, which reads private rows: public needs one of its own", d.main.User))
+		problems = append(
+			problems, fmt.Errorf("databases.public names main's role %s, which reads private rows: public needs one of its own",
+				d.main.User))
 	}
 	return problems
 }

@@ -38,7 +38,10 @@ func equalities(t *testing.T) *policy.Policy {
 	}
 	pgservertest.Exec(t, s.DSN(main.Database, pgserver.Superuser), equalitySQL)
 	via := func(column, table, references string) *policy.Unit {
-		return &policy.Unit{Name: "person", Via: &policy.Via{Column: column, References: public(table), ReferencesColumn: references}}
+		return &policy.Unit{Name: "person", Via: &policy.Via{
+			Column: column, References: public(table),
+			ReferencesColumn: references,
+		}}
 	}
 	p.Views = nil
 	p.Tables = []*policy.Table{
@@ -48,10 +51,14 @@ func equalities(t *testing.T) *policy.Policy {
 		},
 		{
 			Name: public("things"), Unit: via("owner", "people", "id"), MaxRowsPerUnit: 5,
-			Columns: columns("key", "owner", "small", "real", "at", "name", "folded", "c", "number", "price", "day", "code", "short", "person", "weight"),
+			Columns: columns("key", "owner", "small", "real", "at", "name", "folded", "c", "number", "price", "day", "code",
+				"short", "person", "weight"),
 		},
 		{Name: public("parts"), Unit: via("thing", "things", "key"), MaxRowsPerUnit: 5, Columns: columns("thing", "x")},
-		{Name: public("remote"), Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 5, Columns: columns("id", "x")},
+		{
+			Name: public("remote"), Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 5,
+			Columns: columns("id", "x"),
+		},
 		{Name: public("words"), Public: true},
 	}
 	setUp(t, p).Close()
@@ -71,7 +78,10 @@ func TestUnitsJoinUnderOneEquality(t *testing.T) {
 		{"name", "name", ""}, // varchar and text
 		{"c", "name", ""},    // the database's own collation gives way
 		{"number", "number", ""},
-		{"c", "posix", `tables.public.things.privacy_unit.via: c is text COLLATE pg_catalog."C" and public.people.posix is text COLLATE pg_catalog."POSIX"`},
+		{
+			"c", "posix",
+			`tables.public.things.privacy_unit.via: c is text COLLATE pg_catalog."C" and public.people.posix is text COLLATE pg_catalog."POSIX"`,
+		},
 		{"real", "id", "real is double precision and public.people.id is bigint, which do not compare as one"},
 		{"real", "real", "no float"},
 		{"weight", "weight", "no float"},
@@ -130,8 +140,18 @@ func TestValuesAreDifferentInTheirColumn(t *testing.T) {
 	}{
 		{"texts", "name", []string{"ann", "ANN"}, nil, ""},
 		{"a collation of bytes", "c", []string{"ann", "ANN"}, nil, ""},
-		{"a collation that folds", "folded", []string{"ann", "ANN"}, nil, "tables.public.things.columns.folded.values: the column's collation public.ci is not deterministic"},
-		{"numbers", "price", []string{"1.0", "2", "1.00"}, nil, `columns.price.values: "1.0" and "1.00" are equal as numeric(6,2): keep one of them`},
+		{
+			"a collation that folds", "folded",
+			[]string{"ann", "ANN"},
+			nil,
+			"tables.public.things.columns.folded.values: the column's collation public.ci is not deterministic",
+		},
+		{
+			"numbers", "price",
+			[]string{"1.0", "2", "1.00"},
+			nil,
+			`columns.price.values: "1.0" and "1.00" are equal as numeric(6,2): keep one of them`,
+		},
 		{"numbers that are rounded", "price", []string{"1.001", "1.002"}, nil, `"1.001" and "1.002" are equal`},
 		{"days", "day", []string{"2020-01-01", "20200101"}, nil, `"2020-01-01" and "20200101" are equal as date`},
 		{"padded texts", "code", []string{"a", "a "}, nil, `"a" and "a " are equal as character(3)`},
@@ -140,10 +160,19 @@ func TestValuesAreDifferentInTheirColumn(t *testing.T) {
 		{"a domain's", "person", []string{"7", "07"}, nil, `"7" and "07" are equal as public.person`},
 		{"several pairs", "small", []string{"1", "01", "001"}, nil, `"1" and "01".*"1" and "001".*"01" and "001"`},
 		{"a table's texts", "name", nil, word, ""},
-		{"a table's texts as numbers", "number", nil, word, `columns.number.values_from: "1.0" and "1.00" are equal as numeric`},
+		{
+			"a table's texts as numbers", "number", nil, word,
+			`columns.number.values_from: "1.0" and "1.00" are equal as numeric`,
+		},
 		{"a table's texts that are no days", "day", nil, word, "columns.day.values_from: invalid input syntax"},
-		{"a table's texts in a column that folds", "folded", nil, word, "columns.folded.values_from: the column's collation public.ci is not deterministic"},
-		{"texts that fold, in a column of bytes", "name", nil, &policy.ColumnOf{Table: public("words"), Column: "folded"}, ""},
+		{
+			"a table's texts in a column that folds", "folded", nil, word,
+			"columns.folded.values_from: the column's collation public.ci is not deterministic",
+		},
+		{
+			"texts that fold, in a column of bytes", "name", nil, &policy.ColumnOf{Table: public("words"), Column: "folded"},
+			"",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			column := p.Tables[1].Column(c.column)

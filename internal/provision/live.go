@@ -47,7 +47,8 @@ func (f *Findings) suspect(format string, args ...any) {
 }
 
 // CheckLive compares the policy with the databases. serve calls it before it listens, and at every reload; check --live
-// prints it. An error means that a database did not answer; what it answered is in the findings. No private row is read.
+// prints it. An error means that a database did not answer; what it answered is in the findings. No private row is
+// read.
 func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Findings, error) {
 	c := &liveCheck{policy: p, backend: b, found: &Findings{policy: p}}
 	defer c.close()
@@ -60,7 +61,10 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 	} else if err := c.checkRoles(ctx, d); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{c.identify, c.checkDatabases, c.checkPublic, c.checkPeople, c.checkReadable, c.checkCitus} {
+	for _, step := range []func(context.Context) error{
+		c.identify, c.checkDatabases, c.checkPublic, c.checkPeople,
+		c.checkReadable, c.checkCitus,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -94,7 +98,11 @@ func (c *liveCheck) connect(ctx context.Context) error {
 	for _, to := range []struct {
 		name, dsn string
 		into      **connection
-	}{{"main", c.policy.Databases.Main, &c.main}, {"shadow", c.policy.Databases.Shadow, &c.shadow}, {"public", c.policy.Databases.Public, &c.public}} {
+	}{
+		{"main", c.policy.Databases.Main, &c.main},
+		{"shadow", c.policy.Databases.Shadow, &c.shadow},
+		{"public", c.policy.Databases.Public, &c.public},
+	} {
 		if to.name == "public" && !c.policy.HasPublicTable() {
 			continue
 		}
@@ -133,7 +141,8 @@ func (c *liveCheck) checkDatabases(ctx context.Context) error {
 	}
 	for _, name := range []string{"major version", "encoding", "LC_COLLATE", "LC_CTYPE", "locale provider", "locale"} {
 		if main, shadow := facts[0][name], facts[1][name]; main != shadow {
-			c.found.problem("databases.shadow: its %s is %q, main's is %q: drop the shadow database and run dpproxy setup, which makes one like main", name, shadow, main)
+			c.found.problem(
+				"databases.shadow: its %s is %q, main's is %q: drop the shadow database and run dpproxy setup, which makes one like main", name, shadow, main)
 		}
 	}
 	if e := facts[0]["encoding"]; e != "UTF8" {
@@ -150,7 +159,8 @@ func (c *liveCheck) identify(ctx context.Context) error {
 	if c.policy.Name == "" {
 		return nil
 	}
-	found, err := c.main.strings(ctx, "SELECT system_identifier::text || ' ' || ("+sameDatabaseSQL+") FROM pg_catalog.pg_control_system()")
+	found, err := c.main.strings(ctx, "SELECT system_identifier::text || ' ' || ("+sameDatabaseSQL+
+		") FROM pg_catalog.pg_control_system()")
 	c.found.main = strings.Join(found, " ")
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// checkPeople makes sure that no public table shows people's rows (docs/privacy.md P30): none leads to a table with a privacy
-// unit, by its own keys or those of a partition, a child or a parent, or through other tables, unless the policy says that the
-// columns by which it does make no row a person's.
+// checkPeople makes sure that no public table shows people's rows (docs/privacy.md P30): none leads to a table with a
+// privacy unit, by its own keys or those of a partition, a child or a parent, or through other tables, unless the
+// policy says that the columns by which it does make no row a person's.
 func (c *liveCheck) checkPeople(ctx context.Context) error {
 	g, err := lineage.Read(ctx, c.main.conn)
 	if err != nil {
@@ -67,7 +67,8 @@ func (w *whose) check(t *policy.Table, r *lineage.Relation, f *Findings) {
 	leads := w.graph.Leads(r, isPeople, w.isPublic)
 	if i := slices.IndexFunc(leads, func(l lineage.Lead) bool { return l.Key == nil }); i >= 0 {
 		l := leads[i]
-		f.problem("%s: it shows rows of %s%s, which are %s's: give it the privacy_unit of that table, or take it out of the policy",
+		f.problem(
+			"%s: it shows rows of %s%s, which are %s's: give it the privacy_unit of that table, or take it out of the policy",
 			path, l.At.Name, more(l), policy.Indefinite(w.people[l.People].Unit.Name))
 		return
 	}
@@ -77,7 +78,8 @@ func (w *whose) check(t *policy.Table, r *lineage.Relation, f *Findings) {
 			leading[c] = true
 		}
 		if !vouched(t, l.Key.Columns) {
-			f.problem("%s: %s, whose rows are %s's: %s; or, if the rows here are facts about the institution and not about that %s, write refers_to_people: [%s] beside public: true",
+			f.problem(
+				"%s: %s, whose rows are %s's: %s; or, if the rows here are facts about the institution and not about that %s, write refers_to_people: [%s] beside public: true",
 				path, w.describe(r, l), policy.Indefinite(unit), w.remedy(l), unit, strings.Join(l.Key.Columns, ", "))
 		}
 	}
@@ -99,8 +101,10 @@ func (w *whose) checkNamed(t *policy.Table, r *lineage.Relation, of *policy.Tabl
 	in := w.graph.Named(of.Name)
 	for _, k := range w.graph.Keys(in) {
 		if w.graph.Root(k.To) == r && slices.Contains(k.Columns, of.Unit.Column) && !vouched(t, k.Targets) {
-			f.problem("tables.%s.public: %s (%s) of %s references it, so each of its rows is %s: give it privacy_unit: {name: %s, column: %s}; or, if everybody may know who is in it, write refers_to_people: [%s] beside public: true",
-				t.Name, k.Name, strings.Join(k.Columns, ", "), of.Name, policy.Indefinite(of.Unit.Name), of.Unit.Name, k.Targets[slices.Index(k.Columns, of.Unit.Column)], strings.Join(k.Targets, ", "))
+			f.problem(
+				"tables.%s.public: %s (%s) of %s references it, so each of its rows is %s: give it privacy_unit: {name: %s, column: %s}; or, if everybody may know who is in it, write refers_to_people: [%s] beside public: true",
+				t.Name, k.Name, strings.Join(k.Columns, ", "), of.Name, policy.Indefinite(of.Unit.Name), of.Unit.Name,
+				k.Targets[slices.Index(k.Columns, of.Unit.Column)], strings.Join(k.Targets, ", "))
 			return
 		}
 	}
@@ -144,7 +148,8 @@ func (w *whose) remedy(l lineage.Lead) string {
 	case t.Name != to.Name || t.Unit.Column == l.Key.Targets[0]:
 		return fmt.Sprintf("write privacy_unit: {name: %s, column: %s} in its place", t.Unit.Name, l.Key.Columns[0])
 	}
-	return fmt.Sprintf("write privacy_unit: {name: %s, via: {column: %s, references: %s.%s}} in its place", t.Unit.Name, l.Key.Columns[0], t.Name, l.Key.Targets[0])
+	return fmt.Sprintf("write privacy_unit: {name: %s, via: {column: %s, references: %s.%s}} in its place", t.Unit.Name,
+		l.Key.Columns[0], t.Name, l.Key.Targets[0])
 }
 
 // findSigns looks for what names and types tell where no constraint does.
@@ -158,8 +163,8 @@ func (w *whose) findSigns() {
 	w.signs = w.graph.Signs(known)
 }
 
-// checkSigns refuses a public table with the name and type of the key of people's rows, and says what else looks like people, unless the policy
-// says that it is not.
+// checkSigns refuses a public table with the name and type of the key of people's rows, and says what else looks like
+// people, unless the policy says that it is not.
 func (w *whose) checkSigns(t *policy.Table, signs []lineage.Sign, leading map[string]bool, f *Findings) {
 	if t.RefersToNobody {
 		return
@@ -180,15 +185,20 @@ func (w *whose) checkSigns(t *policy.Table, signs []lineage.Sign, leading map[st
 		if len(columns) > 0 {
 			word = fmt.Sprintf("[%s], or false for the whole table,", strings.Join(columns, ", "))
 		}
-		f.problem("tables.%s.public: %s: if the rows are theirs, give the table a privacy_unit or take it out of the policy; if not, write refers_to_people: %s beside public: true",
+		f.problem(
+			"tables.%s.public: %s: if the rows are theirs, give the table a privacy_unit or take it out of the policy; if not, write refers_to_people: %s beside public: true",
 			t.Name, strings.Join(keys, "; "), word)
 	}
 	if len(rest) > 0 {
-		f.suspect("tables.%s.public: it is public, but %s: say refers_to_people: false beside public: true if its rows are nobody's", t.Name, strings.Join(rest, "; "))
+		f.suspect(
+			"tables.%s.public: it is public, but %s: say refers_to_people: false beside public: true if its rows are nobody's",
+			t.Name, strings.Join(rest, "; "))
 	}
 }
 
 // shows reports whether analysts see one of the columns.
 func shows(t *policy.Table, columns []string) bool {
-	return len(t.Columns) == 0 || slices.ContainsFunc(t.Columns, func(c *policy.Column) bool { return slices.Contains(columns, c.Name) })
+	return len(t.Columns) == 0 || slices.ContainsFunc(t.Columns, func(c *policy.Column) bool {
+		return slices.Contains(columns, c.Name)
+	})
 }

@@ -21,8 +21,8 @@ var definerSQL string
 //go:embed sql/writes.sql
 var writesSQL string
 
-// checkRoles makes sure that neither public's nor the shadow's role can read a private row, whatever an analyst gets past
-// the allow-list, and looks at what main's role can do beyond reading.
+// checkRoles makes sure that neither public's nor the shadow's role can read a private row, whatever an analyst gets
+// past the allow-list, and looks at what main's role can do beyond reading.
 func (c *liveCheck) checkRoles(ctx context.Context, d dsns) error {
 	private, err := c.privateOIDs(ctx)
 	if err != nil {
@@ -43,7 +43,9 @@ func (c *liveCheck) checkRoles(ctx context.Context, d dsns) error {
 			return err
 		}
 		for _, power := range powers {
-			c.found.problem("databases.%s: role %s %s: analysts' statements must run as an ordinary role; dpproxy setup makes one", names[role], role, power)
+			c.found.problem(
+				"databases.%s: role %s %s: analysts' statements must run as an ordinary role; dpproxy setup makes one", names[role],
+				role, power)
 		}
 		if err := c.checkReach(ctx, names[role], role, private); err != nil {
 			return err
@@ -53,7 +55,8 @@ func (c *liveCheck) checkRoles(ctx context.Context, d dsns) error {
 			return err
 		}
 		if len(definers) > 0 {
-			c.found.advise("role %s may call functions of main that run with their owner's rights (%s): dpproxy's allow-list refuses them, but REVOKE EXECUTE … FROM PUBLIC would be a second wall", role, strings.Join(definers, ", "))
+			c.found.advise(
+				"role %s may call functions of main that run with their owner's rights (%s): dpproxy's allow-list refuses them, but REVOKE EXECUTE … FROM PUBLIC would be a second wall", role, strings.Join(definers, ", "))
 		}
 	}
 	return c.adviseMain(ctx, d.main.User, private)
@@ -69,7 +72,8 @@ func (c *liveCheck) checkReach(ctx context.Context, name, role string, private [
 		if through != role {
 			from += " (of which it is a member)"
 		}
-		c.found.problem("databases.%s: role %s can read private rows of %s: REVOKE SELECT ON %s FROM %s, or FROM PUBLIC if everybody was granted it", name, role, relation, relation, from)
+		c.found.problem(
+			"databases.%s: role %s can read private rows of %s: REVOKE SELECT ON %s FROM %s, or FROM PUBLIC if everybody was granted it", name, role, relation, relation, from)
 		return nil
 	}, role, private)
 }
@@ -80,14 +84,17 @@ func (c *liveCheck) adviseMain(ctx context.Context, role string, private []uint3
 		return err
 	}
 	for _, power := range powers {
-		c.found.advise("databases.main: role %s %s: one that may SELECT the policy's columns is enough; dpproxy setup makes one", role, power)
+		c.found.advise(
+			"databases.main: role %s %s: one that may SELECT the policy's columns is enough; dpproxy setup makes one", role,
+			power)
 	}
 	writes, err := c.main.strings(ctx, writesSQL, role, private)
 	if err != nil {
 		return err
 	}
 	if len(writes) > 0 && len(powers) == 0 {
-		c.found.advise("databases.main: role %s may change %s: dpproxy only reads; REVOKE what it does not need", role, strings.Join(writes, ", "))
+		c.found.advise("databases.main: role %s may change %s: dpproxy only reads; REVOKE what it does not need", role,
+			strings.Join(writes, ", "))
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// maybeRowsSQL: numbers, from 1, of those of the relations $1, $2 of a shadow that may have rows: tables with a page, and whatever is no plain table by itself.
+// maybeRowsSQL: numbers, from 1, of those of the relations $1, $2 of a shadow that may have rows: tables with a page,
+// and whatever is no plain table by itself.
 const maybeRowsSQL = `SELECT w.at FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) WITH ORDINALITY w(schema, relation, at)
   JOIN pg_catalog.pg_namespace n ON n.nspname = w.schema
   JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = w.relation
@@ -26,7 +27,8 @@ func rowsAmong(ctx context.Context, conn *pgx.Conn, names []policy.Name) (found 
 	}
 	asked := make([]string, len(maybe))
 	for i, n := range maybe {
-		asked[i] = fmt.Sprintf("SELECT %d::bigint WHERE EXISTS (SELECT FROM %s)", n, identifier(names[n-1].Schema, names[n-1].Relation))
+		asked[i] = fmt.Sprintf("SELECT %d::bigint WHERE EXISTS (SELECT FROM %s)", n,
+			identifier(names[n-1].Schema, names[n-1].Relation))
 	}
 	have, err := numbers(ctx, conn, strings.Join(asked, " UNION ALL "))
 	for _, n := range have {

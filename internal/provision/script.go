@@ -9,15 +9,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// SetupScript prints what Setup does as a script for psql, which a DBA can read before running it. It needs no database, and
-// holds verifiers, never passwords.
+// SetupScript prints what Setup does as a script for psql, which a DBA can read before running it. It needs no
+// database, and holds verifiers, never passwords.
 func SetupScript(p *policy.Policy) (string, error) {
 	d, err := parseDSNs(p)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("-- " + p.Titled("dpproxy setup: roles, their grants, and the shadow database. Run as superuser:") + "\n" +
+	b.WriteString("-- " + p.Titled("dpproxy setup: roles, their grants, and the shadow database. Run as superuser:") +
+		"\n" +
 		"--     psql -X -f THIS_FILE postgres\n" +
 		"-- It may be run again at any time; it changes no role that it did not make.\n" +
 		"\\set ON_ERROR_STOP on\n")

@@ -17,9 +17,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, and the shadow database; or brings
-// all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not make and
-// no right of anybody else, and it ends by connecting as each role. It writes what it did to log, one line each.
+// Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, and the shadow database; or
+// brings all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not
+// make and no right of anybody else, and it ends by connecting as each role. It writes what it did to log, one line
+// each.
 func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	d, err := parseDSNs(p)
 	if err != nil {
@@ -120,7 +121,9 @@ func (e *executor) reportRevoked(ctx context.Context, log io.Writer) error {
 			return err
 		}
 		if len(lost) > 0 {
-			fmt.Fprintf(log, "dpproxy: setup: role %s may no longer read %s, which this policy does not list; if another policy does, give that one roles of its own\n",
+			fmt.Fprintf(
+				log,
+				"dpproxy: setup: role %s may no longer read %s, which this policy does not list; if another policy does, give that one roles of its own\n",
 				r.name, strings.Join(lost, ", "))
 		}
 	}

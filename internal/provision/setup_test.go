@@ -66,7 +66,10 @@ func clinic(t *testing.T) (*policy.Policy, *pgserver.Server) {
 				Columns: columns("id", "age", "income", "name", "moods", "mood", "small", "twice", "ward"),
 			},
 			{Name: odd, Unit: unit("patient_id"), MaxRowsPerUnit: 50, Columns: columns("Visit Id", "patient_id", "cost")},
-			{Name: policy.Name{Schema: "public", Relation: "parent"}, Unit: unit("id"), MaxRowsPerUnit: 2, Columns: columns("id", "x")},
+			{
+				Name: policy.Name{Schema: "public", Relation: "parent"}, Unit: unit("id"), MaxRowsPerUnit: 2,
+				Columns: columns("id", "x"),
+			},
 			{Name: policy.Name{Schema: "public", Relation: "wards"}, Public: true},
 		},
 		Views: []policy.Name{{Schema: "public", Relation: "costs"}},
@@ -82,7 +85,9 @@ func clinic(t *testing.T) (*policy.Policy, *pgserver.Server) {
 	t.Cleanup(func() {
 		pgservertest.Exec(t, s.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+db+"_shadow WITH (FORCE)")
 		for _, role := range []string{"main", "shadow", "public"} {
-			pgservertest.Exec(t, s.DSN(db, pgserver.Superuser), fmt.Sprintf(`DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '%[1]s') THEN DROP OWNED BY %[1]s; DROP ROLE %[1]s; END IF; END $$`, role+"_"+db))
+			pgservertest.Exec(t, s.DSN(db, pgserver.Superuser),
+				fmt.Sprintf(
+					`DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '%[1]s') THEN DROP OWNED BY %[1]s; DROP ROLE %[1]s; END IF; END $$`, role+"_"+db))
 		}
 	})
 	return p, s
@@ -136,10 +141,12 @@ func TestSetupMakesAShadowThatSchemaAccepts(t *testing.T) {
 	if got := fmt.Sprint(patients.Unique, patients.PrimaryKey); got != "[[id]] [id]" {
 		t.Errorf("unique = %s; NULLs in ward make (ward, id) and (ward, age) unsafe, half and expression are partial", got)
 	}
-	if c := patients.Column("name"); c.TypeName != "character varying(40)" || c.Collation != `pg_catalog."C"` || c.NotNull || c.Typmod != 44 {
+	if c := patients.Column("name"); c.TypeName != "character varying(40)" || c.Collation != `pg_catalog."C"` ||
+		c.NotNull || c.Typmod != 44 {
 		t.Errorf("name = %+v", c)
 	}
-	if c := patients.Column("small"); c.TypeName != `"Odd Schema".small` || c.NotNull || !c.Filled || s.Types[c.Type].Kind != 'd' || s.Types[s.Types[c.Type].Base].Name != "positive" {
+	if c := patients.Column("small"); c.TypeName != `"Odd Schema".small` || c.NotNull || !c.Filled ||
+		s.Types[c.Type].Kind != 'd' || s.Types[s.Types[c.Type].Base].Name != "positive" {
 		t.Errorf("small = %+v, %+v", c, s.Types[c.Type])
 	}
 	mood := patients.Column("mood")
@@ -161,7 +168,8 @@ func TestSetupMakesAShadowThatSchemaAccepts(t *testing.T) {
 	if r := s.Relations[p.Tables[2].Name]; !r.Inherits {
 		t.Errorf("parent = %+v", r)
 	}
-	if r := s.Relations[p.Views[0]]; r.Kind != 'v' || !strings.Contains(r.Definition, "public.patients") || len(r.Columns) != 3 {
+	if r := s.Relations[p.Views[0]]; r.Kind != 'v' || !strings.Contains(r.Definition, "public.patients") ||
+		len(r.Columns) != 3 {
 		t.Errorf("view = %+v", r)
 	}
 }
@@ -174,9 +182,17 @@ func TestMeasureTranslatesTypesOfUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	mood := s.Relations[p.Tables[0].Name].Column("mood").Type
-	q := backend.MeasureQuery{SQL: rewrite.SQL{Text: "SELECT count(*) FROM public.patients WHERE mood OPERATOR(pg_catalog.=) $1", Parameters: []rewrite.Parameter{{Type: mood, Value: text("good")}}}}
+	q := backend.MeasureQuery{
+		SQL: rewrite.SQL{
+			Text:       "SELECT count(*) FROM public.patients WHERE mood OPERATOR(pg_catalog.=) $1",
+			Parameters: []rewrite.Parameter{{Type: mood, Value: text("good")}},
+		},
+	}
 	var n int64
-	if err := b.Measure(context.Background(), backend.Measurement{Admit: func(int, rewrite.SQL) error { return nil }, Queries: []backend.MeasureQuery{q}}, func(r backend.MeasureRow) error { n = r.Integers[0]; return nil }); err != nil || n != 1 {
+	if err := b.Measure(context.Background(), backend.Measurement{
+		Admit:   func(int, rewrite.SQL) error { return nil },
+		Queries: []backend.MeasureQuery{q},
+	}, func(r backend.MeasureRow) error { n = r.Integers[0]; return nil }); err != nil || n != 1 {
 		t.Errorf("n = %d, %v", n, err)
 	}
 }
@@ -187,7 +203,8 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 	main := s.DSN(databaseOf(t, p), pgserver.Superuser)
 	ctx := context.Background()
 	pgservertest.Exec(t, main, "ALTER TABLE patients ALTER income TYPE numeric(12,2)")
-	if _, err := b.Schema(ctx); err == nil || !strings.Contains(err.Error(), "run dpproxy setup") || !strings.Contains(err.Error(), "public.patients.income is numeric(12,2)") {
+	if _, err := b.Schema(ctx); err == nil || !strings.Contains(err.Error(), "run dpproxy setup") ||
+		!strings.Contains(err.Error(), "public.patients.income is numeric(12,2)") {
 		t.Errorf("a changed column: %v", err)
 	}
 	p.Tables = append(p.Tables[:2:2], p.Tables[3]) // without parent
@@ -197,7 +214,9 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 	if err := Setup(ctx, p, &log); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), " may no longer read public.parent, public.patients.income, public.patients.mood, ") || strings.Count(log.String(), "may no longer read") != 1 {
+	if !strings.Contains(
+		log.String(), " may no longer read public.parent, public.patients.income, public.patients.mood, ") ||
+		strings.Count(log.String(), "may no longer read") != 1 {
 		t.Errorf("what setup told of its REVOKEs:\n%s", log.String())
 	}
 	b = reopen(t, p)
@@ -205,13 +224,17 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 		t.Errorf("a table that left the policy: %v", err)
 	}
 	for _, sql := range []string{"SELECT count(x) FROM public.parent", "SELECT count(name) FROM public.patients"} {
-		err := b.Measure(ctx, backend.Measurement{Admit: func(int, rewrite.SQL) error { return nil }, Queries: []backend.MeasureQuery{{SQL: rewrite.SQL{Text: sql}}}}, func(backend.MeasureRow) error { return nil })
+		err := b.Measure(ctx, backend.Measurement{
+			Admit:   func(int, rewrite.SQL) error { return nil },
+			Queries: []backend.MeasureQuery{{SQL: rewrite.SQL{Text: sql}}},
+		}, func(backend.MeasureRow) error { return nil })
 		if e, ok := err.(*backend.MeasureError); !ok || e.Code() != "42501" {
 			t.Errorf("%s: main's role kept its right: %v", sql, err)
 		}
 	}
 	p.Tables[0].Columns = columns("id", "nope")
-	if err := Setup(ctx, p, io.Discard); err == nil || !strings.Contains(err.Error(), "tables.public.patients.columns.nope: main has no such column") {
+	if err := Setup(ctx, p, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "tables.public.patients.columns.nope: main has no such column") {
 		t.Errorf("unknown column: %v", err)
 	}
 }
@@ -237,7 +260,8 @@ func TestRolesReadWhatThePolicyListsAndNoMore(t *testing.T) {
 		{"shadow's role reads nothing in main", shadowOnMain, "SELECT age FROM patients", "42501"},
 	} {
 		err := try(c.dsn, c.sql)
-		if got := code(err); got != c.code && !strings.Contains(c.code, "|") || strings.Contains(c.code, "|") && !strings.Contains(c.code, got) || (err == nil) != (c.code == "") {
+		if got := code(err); got != c.code && !strings.Contains(c.code, "|") || strings.Contains(c.code, "|") &&
+			!strings.Contains(c.code, got) || (err == nil) != (c.code == "") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.code)
 		}
 	}
@@ -274,7 +298,8 @@ func ask(t *testing.T, dsn, sql string) (out string) {
 func TestSetupLeavesWhatIsNotItsOwn(t *testing.T) {
 	p, s := clinic(t)
 	ctx := context.Background()
-	database := strings.TrimPrefix(strings.Split(p.Databases.Main, "?")[0][strings.LastIndex(strings.Split(p.Databases.Main, "?")[0], "/"):], "/")
+	database := strings.TrimPrefix(strings.Split(p.Databases.Main, "?")[0][strings.LastIndex(
+		strings.Split(p.Databases.Main, "?")[0], "/"):], "/")
 	other := s.DSN("postgres", pgserver.Superuser)
 	pgservertest.Exec(t, other, "CREATE DATABASE "+database+"_shadow")
 	pgservertest.Exec(t, s.DSN(database+"_shadow", pgserver.Superuser), "CREATE TABLE precious (x int)")
@@ -287,7 +312,8 @@ func TestSetupLeavesWhatIsNotItsOwn(t *testing.T) {
 	pgservertest.Exec(t, s.DSN(database+"_shadow", pgserver.Superuser), "DROP TABLE precious")
 	// A role that was there before keeps its password and its rights.
 	role := "shadow_" + database
-	pgservertest.Exec(t, other, fmt.Sprintf("DROP ROLE IF EXISTS %[1]s; CREATE ROLE %[1]s LOGIN CREATEDB PASSWORD 'old'", role))
+	pgservertest.Exec(t, other, fmt.Sprintf("DROP ROLE IF EXISTS %[1]s; CREATE ROLE %[1]s LOGIN CREATEDB PASSWORD 'old'",
+		role))
 	if err := Setup(ctx, p, io.Discard); err != nil {
 		t.Fatal(err) // the test server trusts every local login
 	}
@@ -306,7 +332,8 @@ func TestSetupScriptDoesWhatSetupDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(script, "it's ") || strings.Contains(script, "it''s ") || !strings.Contains(script, `\connect`) || !strings.Contains(script, `\gexec`) {
+	if strings.Contains(script, "it's ") || strings.Contains(script, "it''s ") || !strings.Contains(script, `\connect`) ||
+		!strings.Contains(script, `\gexec`) {
 		t.Error("the script holds a password, or does not switch databases")
 	}
 	for range 2 { // again: nothing changes, nothing fails

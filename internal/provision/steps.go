@@ -47,7 +47,8 @@ const (
 	keep                  // run it and keep the text that it returns under a name (psql: \gset)
 )
 
-// step holds one part of setup. A kept text is inserted where later SQL says :name (as it is) or :'name' (as a literal).
+// step holds one part of setup. A kept text is inserted where later SQL says :name (as it is) or :'name' (as a
+// literal).
 type step struct {
 	on     target
 	action action
@@ -67,8 +68,10 @@ const shadowComment = "dpproxy shadow: the schema of the policy's tables, no row
 
 // shadowMark is an SQL expression for the shadow's comment: it names what its contents were made from.
 func shadowMark(p *policy.Policy, d dsns) string {
-	rest := sha256.Sum256([]byte(resetSQL + catalog.ShadowSQL() + shadowGrants(p, d.shadow) + catalog.RoleSQL(d.shadow.User)))
-	return quoteLiteral(fmt.Sprintf("%s (%x ", shadowComment, rest[:8])) + " || pg_catalog.md5(:'" + keptShadow + "') || ')'"
+	rest := sha256.Sum256([]byte(resetSQL + catalog.ShadowSQL() + shadowGrants(p, d.shadow) + catalog.RoleSQL(
+		d.shadow.User)))
+	return quoteLiteral(fmt.Sprintf("%s (%x ", shadowComment, rest[:8])) + " || pg_catalog.md5(:'" + keptShadow +
+		"') || ')'"
 }
 
 // session settings of every step: names are spelled alike, strings are read alike.
@@ -83,11 +86,15 @@ func steps(p *policy.Policy, d dsns) []step {
 		all = append(all, step{on: on, action: a, about: about, sql: sql})
 	}
 
-	all = append(all, step{on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created", sql: bind(createSQL, d.shadow.Database)})
+	all = append(all, step{
+		on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created",
+		sql: bind(createSQL, d.shadow.Database),
+	})
 	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
 	all = append(all, step{
 		on: onShadowCluster, action: runEach, about: inShadow + "created, if it is not there", aside: true,
-		sql: "SELECT :'" + keptCreate + "' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + shadow + ")",
+		sql: "SELECT :'" + keptCreate + "' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + shadow +
+			")",
 	})
 
 	for _, r := range mainRoles(p, d) {
@@ -99,7 +106,10 @@ func steps(p *policy.Policy, d dsns) []step {
 		add(onMain, run, inMain+"role "+r.name+" may read what this policy lists, no more", r.grants)
 	}
 	add(onMain, run, "", "COMMIT")
-	all = append(all, step{on: onMain, action: keep, name: keptShadow, about: inMain + "the shape of the policy's tables", sql: bind(shadowSQL, relationsJSON(p))})
+	all = append(all, step{
+		on: onMain, action: keep, name: keptShadow, about: inMain + "the shape of the policy's tables",
+		sql: bind(shadowSQL, relationsJSON(p)),
+	})
 
 	add(onShadow, run, inShadow+"its contents, made anew as a whole or not at all", "BEGIN")
 	add(onShadow, run, "", resetSQL)
@@ -108,7 +118,8 @@ func steps(p *policy.Policy, d dsns) []step {
 	add(onShadow, run, "", shadowGrants(p, d.shadow))
 	add(onShadow, runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(d.shadow.User)), d.shadow.User)+
 		" AND (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)")
-	add(onShadow, runEach, "", "SELECT pg_catalog.format('COMMENT ON DATABASE %I IS %L', "+shadow+", "+shadowMark(p, d)+")")
+	add(onShadow, runEach, "", "SELECT pg_catalog.format('COMMENT ON DATABASE %I IS %L', "+shadow+", "+shadowMark(p, d)+
+		")")
 	add(onShadow, run, "", "COMMIT")
 	return append(all, ledgerSteps(d)...)
 }
@@ -123,9 +134,13 @@ func ledgerSteps(d dsns) []step {
 	}
 	database, user := identifier(d.ledger.Database), identifier(d.ledger.User)
 	return append(roleSteps(onLedgerCluster, role{name: d.ledger.User, password: d.ledger.Password}),
-		step{on: onLedgerCluster, action: runEach, about: inDatabase(d.ledger) + "created, if it is not there", sql: "SELECT " + quoteLiteral("CREATE DATABASE "+database+" ENCODING 'UTF8' TEMPLATE template0") +
-			" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + quoteLiteral(d.ledger.Database) + ")"},
-		step{on: onLedger, action: run, about: inDatabase(d.ledger) + "the ledger's schema", sql: postgres.SetupSQL(d.ledger.User)},
+		step{
+			on: onLedgerCluster, action: runEach, about: inDatabase(d.ledger) + "created, if it is not there",
+			sql: "SELECT " + quoteLiteral("CREATE DATABASE "+database+" ENCODING 'UTF8' TEMPLATE template0") +
+				" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + quoteLiteral(d.ledger.Database) + ")",
+		},
+		step{on: onLedger, action: run, about: inDatabase(d.ledger) + "the ledger's schema", sql: postgres.SetupSQL(
+			d.ledger.User)},
 		step{on: onLedger, action: run, sql: "GRANT CONNECT ON DATABASE " + database + " TO " + user})
 }
 
@@ -134,7 +149,10 @@ type role struct{ name, password, grants string }
 
 // mainRoles returns main's and public's roles.
 func mainRoles(p *policy.Policy, d dsns) []role {
-	roles := []role{{name: d.main.User, password: d.main.Password, grants: mainGrants(p, d.main, func(*policy.Table) bool { return true })}}
+	roles := []role{{
+		name: d.main.User, password: d.main.Password,
+		grants: mainGrants(p, d.main, func(*policy.Table) bool { return true }),
+	}}
 	if d.public != nil {
 		roles = append(roles, role{
 			name: d.public.User, password: d.public.Password,

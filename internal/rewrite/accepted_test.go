@@ -25,8 +25,8 @@ const acceptedColumns = `{id: {}, i2: {bounds: [0, 100]}, i4: {bounds: [-50, 120
       uiv: {}, dom: {bounds: [0, 100]}, dr: {bounds: [2015-01-01, 2026-12-31]}, tzr: {bounds: ["2015-01-01", "2026-12-31"]}, ir: {bounds: [0, 100]},
       nr: {bounds: [-1000, 1000.5]}, ur: {}, j: {}}`
 
-// uncertifiedExpressions are those that the planner accepts and the certifier has no rule for: constants that a cast cuts, times far away,
-// numbers that are closer to zero than their bounds say, and ranges that end after they begin.
+// uncertifiedExpressions are those that the planner accepts and the certifier has no rule for: constants that a cast
+// cuts, times far away, numbers that are closer to zero than their bounds say, and ranges that end after they begin.
 var uncertifiedExpressions = map[string]bool{
 	`width_bucket(f8, ARRAY[1e-400, 1])`:            true,
 	`f8 = ANY (ARRAY[1e-400, 1])`:                   true,
@@ -46,17 +46,20 @@ var uncertifiedExpressions = map[string]bool{
 	`f8 / (f8 - 1) < 5`:           true,
 }
 
-// uncertifiedCalls are aggregates of what the certifier bounds wider: seconds since 1970 as a float, and instants beyond the year 9999.
+// uncertifiedCalls are aggregates of what the certifier bounds wider: seconds since 1970 as a float, and instants
+// beyond the year 9999.
 var uncertifiedCalls = map[string]bool{"avg(date_part('epoch', tz))": true, "min(to_timestamp(i8))": true}
 
-// TestAcceptedIsCertified: what may be computed from rows is certified, so that the planner accepts little that the certifier has no rule for.
+// TestAcceptedIsCertified: what may be computed from rows is certified, so that the planner accepts little that the
+// certifier has no rule for.
 func TestAcceptedIsCertified(t *testing.T) {
 	rules, err := os.ReadFile("testdata/policy.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(strings.ReplaceAll(string(rules), "REWRITE_TEST_", "ACCEPTED_TEST_"), "tables:\n")
-	head += "tables:\n  r:\n    privacy_unit: {name: person, column: id}\n    max_rows_per_unit: 1\n    columns: " + acceptedColumns + "\n"
+	head += "tables:\n  r:\n    privacy_unit: {name: person, column: id}\n    max_rows_per_unit: 1\n    columns: " +
+		acceptedColumns + "\n"
 	w, err := newWorld(context.Background(), theServer, "accepted", "ACCEPTED_TEST_", head, acceptedRows)
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ type Analysis struct {
 	Supplies    []catalog.Supply     // parameters that SQL has beyond the client's
 	Assignments []catalog.Assignment // settings that set_config() calls in it change
 	Clock       bool                 // SQL may mean something else at another time, where it is parsed at another
-	Refused     string               // SQL is an EXPLAIN of a statement that would be refused, since it returns rows of private tables
+	// SQL is an EXPLAIN of a statement that would be refused, since it returns rows of private tables
+	Refused string
 
 	schema   *Schema
 	settings Settings
@@ -39,13 +40,17 @@ type Analysis struct {
 }
 
 // Analyze sorts a statement that the shadow has prepared, and refuses what will not be answered. For an EXPLAIN it
-// analyses the statement inside. What depends on parameter values may still be refused by Plan. It stops where ctx ends.
-func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Description, settings Settings) (_ *Analysis, err error) {
+// analyses the statement inside. What depends on parameter values may still be refused by Plan. It stops where ctx
+// ends.
+func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Description, settings Settings) (
+	_ *Analysis, err error,
+) {
 	defer guarded(&err)
 	explain := st.Explain()
 	if x := explain; x != nil {
 		if x.Analyze {
-			return nil, refusal.New(refusal.ExplainAnalyze, "EXPLAIN ANALYZE would run the query", pgerr.Hint("EXPLAIN without ANALYZE is free and shows what the query would cost."))
+			return nil, refusal.New(refusal.ExplainAnalyze, "EXPLAIN ANALYZE would run the query",
+				pgerr.Hint("EXPLAIN without ANALYZE is free and shows what the query would cost."))
 		}
 		st = x.Inner
 	}
@@ -75,8 +80,9 @@ func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Des
 	return a, err
 }
 
-// planned answers EXPLAIN of a statement that would return private rows by the plan that PostgreSQL makes of it on the shadow, which has
-// none. Planning evaluates functions of constants, so the statement passes the checks of one that runs there.
+// planned answers EXPLAIN of a statement that would return private rows by the plan that PostgreSQL makes of it on the
+// shadow, which has none. Planning evaluates functions of constants, so the statement passes the checks of one that
+// runs there.
 func (a *Analysis) planned(st *sqltree.Statement, refused error) (*Analysis, error) {
 	var why *pgconn.PgError
 	errors.As(refused, &why)
@@ -118,7 +124,8 @@ func (a *Analysis) open(st *sqltree.Statement) error {
 func (a *Analysis) catalogInput() catalog.Input {
 	in := catalog.Input{
 		Public: map[policy.Name][]string{}, Private: map[policy.Name]bool{}, Types: map[policy.Name]bool{},
-		User: a.settings.User, Database: a.settings.Database, Databases: a.schema.Databases, Parameters: len(a.desc.ParameterTypes), ParameterTypes: a.desc.ParameterTypes,
+		User: a.settings.User, Database: a.settings.Database, Databases: a.schema.Databases,
+		Parameters: len(a.desc.ParameterTypes), ParameterTypes: a.desc.ParameterTypes,
 		Schemas: a.schema.Policy.Schemas(),
 	}
 	for _, t := range a.schema.Policy.Tables {
@@ -148,7 +155,8 @@ func (a *Analysis) base(ctx context.Context) *relation.Base {
 	return b
 }
 
-// names collects those in a statement and in the views that it reads; nil where it may read columns without naming them.
+// names collects those in a statement and in the views that it reads; nil where it may read columns without naming
+// them.
 func names(s *Schema, n *pg_query.Node) relation.Names {
 	b, all, seen := relation.New(s, Settings{}, schema.Description{}, "", nil), relation.Names{}, map[policy.Name]bool{}
 	var add func(n *pg_query.Node) bool
@@ -169,8 +177,8 @@ func names(s *Schema, n *pg_query.Node) relation.Names {
 	return all
 }
 
-// mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis
-// would make of it, such a statement never runs as it was written.
+// mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the
+// analysis would make of it, such a statement never runs as it was written.
 func mentionsPrivate(s *Schema, n *pg_query.Node) bool {
 	b := relation.New(s, Settings{}, schema.Description{}, "", nil)
 	found := false

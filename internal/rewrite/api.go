@@ -113,7 +113,8 @@ func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Pars
 // WithoutPosition gives an error of a text that the client has not written.
 func WithoutPosition(err error) error { return sqltree.WithoutPosition(err) }
 
-// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at another time.
+// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at
+// another time.
 func MayReadClock(text string) bool { return sqltree.MayReadClock(text) }
 
 // Options are what a plan needs from the running proxy.
@@ -132,7 +133,8 @@ type Plan struct {
 	Levels      []Level // of Blocks: which are parts of others, both of one stage; each adds up to one other at most
 	Finish      Finish
 	Proofs      []Proof // what main has to prove, before the charge and again inside the measure transaction
-	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
+	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them
+	// total otherwise.
 	CutConditions []string
 	OverShown     bool     `json:"-"` // groups that are shown are aggregated
 	Outputs       []Output `json:"-"` // the result columns that released values are in
@@ -146,20 +148,23 @@ type Plan struct {
 type Block struct {
 	// Measure returns one row per non-empty group: first the group, then one exact integer (numeric or bigint) per entry
 	// of Measured. With declared keys the group is one bigint, the key's 1-based ordinal in Keys (1 for a single group);
-	// under ByKey it is the key columns (nullable, of KeyTypes), and rows of keys that are not among Keys are dropped; under selection too,
-	// followed by the number of units in the group.
-	// Groups that it does not return are all zero. Text is empty where Measured is.
+	// under ByKey it is the key columns (nullable, of KeyTypes), and rows of keys that are not among Keys are dropped;
+	// under selection too, followed by the number of units in the group. Groups that it does not return are all zero. Text
+	// is empty where Measured is.
 	Measure  SQL
 	Measured []int // indexes into Releases
 
 	// Histograms measure the Quantile releases.
 	Histograms []Histogram
 
-	Keys     Keys // of the groups, in the order in which they are released; one of no columns for a single group; nil under selection
+	// of the groups, in the order in which they are released; one of no columns for a single group; nil under selection
+	Keys     Keys
 	KeyTypes []uint32
-	ByKey    bool               // main names a group by its keys, also where they are declared: public rows hold them (docs/privacy.md P26a)
-	Select   *mechanism.Release // partition selection on units; nil with declared keys
-	SelectBy int                // under selection: 1 + the release whose value decides, without noise of the selection's own; 0: there is none
+	// main names a group by its keys, also where they are declared: public rows hold them (docs/privacy.md P26a)
+	ByKey  bool
+	Select *mechanism.Release // partition selection on units; nil with declared keys
+	// under selection: 1 + the release whose value decides, without noise of the selection's own; 0: there is none
+	SelectBy int
 	Releases []mechanism.Release
 	Columns  []Column
 
@@ -174,15 +179,17 @@ type Block struct {
 
 	Steps int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 
-	// Where a unit may have rows in more groups than it counts in, Picked is how many it counts in, and Unit is its kind; else 0.
+	// Where a unit may have rows in more groups than it counts in, Picked is how many it counts in, and Unit is its kind;
+	// else 0.
 	Picked int64
 	Unit   string
-	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which main proves.
+	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which
+	// main proves.
 	Rows     int64
 	MostRows int64         // a public bound on the rows of all groups; 0: nobody knows one
 	Beyond   []release.Cut // keys of which some values are in no group
-	// Uncovered says that rows are left out, or taken for ones that fulfil a condition or are in a group, which no declared share counts: there are
-	// no intervals.
+	// Uncovered says that rows are left out, or taken for ones that fulfil a condition or are in a group, which no
+	// declared share counts: there are no intervals.
 	Uncovered bool `json:",omitempty"`
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64

@@ -43,8 +43,14 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkCertify measures what it takes to read a plan's queries for main: all of it, and the parser alone.
 func BenchmarkCertify(b *testing.B) {
 	for _, q := range []struct{ name, sql string }{
-		{"grouped", "SELECT ward, count(*), avg(age), sum(income) FROM patients WHERE age BETWEEN 18 AND 65 AND diagnosis = 'flu' GROUP BY ward"},
-		{"joined", "SELECT p.diagnosis, count(*), avg(v.cost) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE v.urgent GROUP BY 1"},
+		{
+			"grouped",
+			"SELECT ward, count(*), avg(age), sum(income) FROM patients WHERE age BETWEEN 18 AND 65 AND diagnosis = 'flu' GROUP BY ward",
+		},
+		{
+			"joined",
+			"SELECT p.diagnosis, count(*), avg(v.cost) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE v.urgent GROUP BY 1",
+		},
 	} {
 		asked, err := theWorld.ask(q.sql, nil)
 		if err != nil {

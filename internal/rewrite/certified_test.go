@@ -12,17 +12,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// leastEqual is the share of queries of the corpus of which exactly what is charged has to be derived; of the others less is: the plan charges
-// more than it would have to.
+// leastEqual is the share of queries of the corpus of which exactly what is charged has to be derived; of the others
+// less is: the plan charges more than it would have to.
 const leastEqual = .99
 
-// uncertified are statements of the corpus of which more is derived than main proves: that no two values of a list are one day.
+// uncertified are statements of the corpus of which more is derived than main proves: that no two values of a list are
+// one day.
 var uncertified = map[string]bool{
 	"SELECT g.d, count(*) FROM patients p JOIN generate_series(date_trunc('year', to_timestamp('2021-05-05', 'YYYY-MM-DD'))::date, make_date(2021, 1, 3), interval '24 hours') AS g(d) ON g.d::date = p.admitted GROUP BY 1": true,
 }
 
-// TestCertified: every query that a statement of the corpus has for main is certified, whatever its stages answer: what is derived from
-// its text is no more than what is charged, and nearly always the same.
+// TestCertified: every query that a statement of the corpus has for main is certified, whatever its stages answer: what
+// is derived from its text is no more than what is charged, and nearly always the same.
 func TestCertified(t *testing.T) {
 	seen := map[string]bool{}
 	equal := 0
@@ -65,8 +66,8 @@ func TestCertified(t *testing.T) {
 	}
 }
 
-// admitted has a certificate admit the queries of a plan, with what stages may answer, and says of which exactly what is charged is derived, with
-// some of these answers.
+// admitted has a certificate admit the queries of a plan, with what stages may answer, and says of which exactly what
+// is charged is derived, with some of these answers.
 func admitted(t *testing.T, q corpusQuery, c *gate.Certificate, plan *rewrite.Plan) (exact []bool) {
 	facts := gate.Facts(theWorld.schema, plan.Proofs)
 	for i := range plan.Blocks {
@@ -90,7 +91,8 @@ func admitted(t *testing.T, q corpusQuery, c *gate.Certificate, plan *rewrite.Pl
 	return exact
 }
 
-// exactlyCharged says whether the bounds that are derived are those that are charged. What is charged as moving nothing moves in no group.
+// exactlyCharged says whether the bounds that are derived are those that are charged. What is charged as moving nothing
+// moves in no group.
 func exactlyCharged(claims []certify.Claim, outputs []certify.Output) bool {
 	bin := slices.ContainsFunc(claims, func(c certify.Claim) bool { return c.Kind == certify.Bin })
 	for i, c := range claims {
@@ -113,7 +115,8 @@ func exactlyCharged(claims []certify.Claim, outputs []certify.Output) bool {
 // TestFamilies: quantiles that are drawn together are charged once, so they are of one query and of one layer.
 func TestFamilies(t *testing.T) {
 	plan := func() *rewrite.Plan {
-		asked, err := theWorld.then().ask("SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY age), percentile_cont(0.75) WITHIN GROUP (ORDER BY age) FROM patients", nil)
+		asked, err := theWorld.then().ask(
+			"SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY age), percentile_cont(0.75) WITHIN GROUP (ORDER BY age) FROM patients", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,8 +24,9 @@ const citusShards = 4
 // citusZones are the sessions under which the cluster measures: the zone of the workers is another.
 var citusZones = []string{"plain", "new york", "half"}
 
-// TestCitus: every measure query of the corpus that a Citus cluster takes gives the integers that one PostgreSQL gives for the same rows,
-// whatever the time zone; nearly all of them are aggregated by the workers. What it cannot plan is refused before the charge.
+// TestCitus: every measure query of the corpus that a Citus cluster takes gives the integers that one PostgreSQL gives
+// for the same rows, whatever the time zone; nearly all of them are aggregated by the workers. What it cannot plan is
+// refused before the charge.
 func TestCitus(t *testing.T) {
 	whole, spread := citusWorlds(t)
 	c := &citusTest{T: t, seen: map[string]bool{}}
@@ -42,12 +43,16 @@ func TestCitus(t *testing.T) {
 			}
 			for _, m := range measurementsOf(asked.plan) {
 				zoned[q.file] = zoned[q.file] || readsTime.MatchString(m.SQL.Text)
-				c.compare(q.file, backend.Measurement{Admit: func(int, rewrite.SQL) error { return nil }, Queries: []backend.MeasureQuery{m}, Proofs: asked.plan.Proofs, Settings: c.many.session})
+				c.compare(q.file, backend.Measurement{
+					Admit:   func(int, rewrite.SQL) error { return nil },
+					Queries: []backend.MeasureQuery{m}, Proofs: asked.plan.Proofs, Settings: c.many.session,
+				})
 			}
 		}
 	}
 	t.Logf("%d of them have windows", c.windows)
-	t.Logf("%d measure queries, of which Citus does not plan %d; of every third one in a plain session, %d, the coordinator aggregates %d", c.answered+c.failed, c.failed, c.explained, c.pulled)
+	t.Logf(
+		"%d measure queries, of which Citus does not plan %d; of every third one in a plain session, %d, the coordinator aggregates %d", c.answered+c.failed, c.failed, c.explained, c.pulled)
 	if *corpusFiles == "*" && (c.explained < 350 || 20*c.pulled > c.explained || 30*c.failed > c.answered) {
 		t.Error("too few of them are aggregated by the workers")
 	}
@@ -178,9 +183,10 @@ func (w *world) translated(q rewrite.SQL, to *world) rewrite.SQL {
 	return q
 }
 
-// answeredRows is how many rows a query has, as the first line of its plan says; received is how many the coordinator gets of one that it sends
-// to the workers.
-var answeredRows, received = regexp.MustCompile(`actual rows=(\d+)`), regexp.MustCompile(`Custom Scan \(Citus Adaptive\) \(actual rows=(\d+)`)
+// answeredRows is how many rows a query has, as the first line of its plan says; received is how many the coordinator
+// gets of one that it sends to the workers.
+var answeredRows, received = regexp.MustCompile(`actual rows=(\d+)`),
+	regexp.MustCompile(`Custom Scan \(Citus Adaptive\) \(actual rows=(\d+)`)
 
 // distributedPlan is how the cluster answered a query.
 type distributedPlan struct{ text string }
@@ -194,7 +200,8 @@ func (w *world) explained(q rewrite.SQL) distributedPlan {
 			types[i] = 0
 		}
 	}
-	plan := read(w.main.PgConn().ExecParams(context.Background(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+q.Text, values, types, nil, nil))
+	plan := read(w.main.PgConn().ExecParams(context.Background(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+
+		q.Text, values, types, nil, nil))
 	if plan.Err != nil {
 		panic(plan.Err)
 	}
@@ -223,7 +230,8 @@ func (p distributedPlan) pulls() bool {
 	return most > citusShards*max(1, groups)
 }
 
-// citusWorlds are two databases with the same rows: one on one server, and one whose private tables are distributed by their units.
+// citusWorlds are two databases with the same rows: one on one server, and one whose private tables are distributed by
+// their units.
 func citusWorlds(t *testing.T) (whole, spread *world) {
 	ctx := context.Background()
 	cluster := pgservertest.StartCitus(t, "spread")
@@ -232,17 +240,20 @@ func citusWorlds(t *testing.T) (whole, spread *world) {
 	for _, name := range []string{"floors", "wards", "shifts"} {
 		sql = append(sql, "SELECT create_reference_table('"+name+"')")
 	}
-	sql = append(sql, "SELECT create_distributed_table('patients', 'id')", "SELECT create_distributed_table('staff', 'staff_id')",
+	sql = append(sql, "SELECT create_distributed_table('patients', 'id')",
+		"SELECT create_distributed_table('staff', 'staff_id')",
 		"SELECT create_distributed_table('ratings', 'of_patient', colocate_with => 'patients')")
 	for _, name := range []string{"visits", "lab_results", "profiles", "calls", "bookings"} {
 		sql = append(sql, "SELECT create_distributed_table('"+name+"', 'patient_id', colocate_with => 'patients')")
 	}
 	var err error
-	if whole, err = newWorld(ctx, theServer, "whole", "WHOLE_TEST_", strings.ReplaceAll(rules, "@", "WHOLE_TEST_"), schema); err != nil {
+	if whole, err = newWorld(ctx, theServer, "whole", "WHOLE_TEST_", strings.ReplaceAll(rules, "@", "WHOLE_TEST_"),
+		schema); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(whole.backend.Close)
-	if spread, err = newWorld(ctx, cluster.Coordinator, "spread", "SPREAD_TEST_", strings.ReplaceAll(rules, "@", "SPREAD_TEST_"), sql...); err != nil {
+	if spread, err = newWorld(ctx, cluster.Coordinator, "spread", "SPREAD_TEST_",
+		strings.ReplaceAll(rules, "@", "SPREAD_TEST_"), sql...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(spread.backend.Close)
@@ -250,7 +261,8 @@ func citusWorlds(t *testing.T) (whole, spread *world) {
 	return whole, spread
 }
 
-// citusTexts are the schema and the policy of the tests as Citus takes them: keys contain the unit, which is never NULL, and every row has it.
+// citusTexts are the schema and the policy of the tests as Citus takes them: keys contain the unit, which is never
+// NULL, and every row has it.
 func citusTexts(t *testing.T) (schema, rules string) {
 	read := func(name string, pairs ...string) string {
 		text, err := os.ReadFile("testdata/" + name)
@@ -269,13 +281,17 @@ func citusTexts(t *testing.T) (schema, rules string) {
 	const floors = "INSERT INTO floors VALUES (0, 'ground'), (1, 'first'), (2, 'second');"
 	schema = read("schema.sql",
 		"SET session_replication_role = replica;", "",
-		"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = replica', current_database()); END $$;", "",
-		"visit_id bigint PRIMARY KEY, patient_id bigint,", "visit_id bigint, patient_id bigint, PRIMARY KEY (patient_id, visit_id),",
+		"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = replica', current_database()); END $$;",
+		"",
+		"visit_id bigint PRIMARY KEY, patient_id bigint,",
+		"visit_id bigint, patient_id bigint, PRIMARY KEY (patient_id, visit_id),",
 		"lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL REFERENCES visits, kind text NOT NULL, value float8",
 		"lab_id bigint, visit_id bigint NOT NULL, kind text NOT NULL, value float8, patient_id bigint, PRIMARY KEY (patient_id, lab_id)",
-		"call_id bigint PRIMARY KEY, session_id bigint NOT NULL, patient_id bigint,", "call_id bigint, session_id bigint NOT NULL, patient_id bigint, PRIMARY KEY (patient_id, call_id),",
+		"call_id bigint PRIMARY KEY, session_id bigint NOT NULL, patient_id bigint,",
+		"call_id bigint, session_id bigint NOT NULL, patient_id bigint, PRIMARY KEY (patient_id, call_id),",
 		"of_patient bigint,", "of_patient bigint NOT NULL,",
-		"booking_id bigint PRIMARY KEY, patient_id bigint,", "booking_id bigint, patient_id bigint, PRIMARY KEY (patient_id, booking_id),",
+		"booking_id bigint PRIMARY KEY, patient_id bigint,",
+		"booking_id bigint, patient_id bigint, PRIMARY KEY (patient_id, booking_id),",
 		"ward text NOT NULL REFERENCES wards, wage", "ward text NOT NULL, wage",
 		floors, "",
 		"INSERT INTO wards", floors+"\nINSERT INTO wards")
@@ -294,7 +310,10 @@ func fillAlike(t *testing.T, worlds ...*world) {
 	if err := theWorld.dropUnitless(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"patients", "visits", "lab_results", "profiles", "calls", "ratings", "bookings", "staff"} {
+	for _, name := range []string{
+		"patients", "visits", "lab_results", "profiles", "calls", "ratings", "bookings",
+		"staff",
+	} {
 		rows := "SELECT * FROM " + name
 		if name == "lab_results" {
 			rows = "SELECT l.lab_id, l.visit_id, l.kind, l.value, v.patient_id FROM lab_results l JOIN visits v USING (visit_id)"

@@ -12,16 +12,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
-// corpusQuery is one query of the corpus. Where its answer differs from PostgreSQL's on purpose, expected is the statement
-// that PostgreSQL answers alike: the block that begins with oracle, behind the query.
+// corpusQuery is one query of the corpus. Where its answer differs from PostgreSQL's on purpose, expected is the
+// statement that PostgreSQL answers alike: the block that begins with oracle, behind the query.
 type corpusQuery struct {
 	file, sql, params, expected string
 	printed                     bool // marked sql
 }
 
-// TestCorpus compares verdicts, plans and sensitivities with the corpus, and the SQL of queries marked sql, as in "query sql
-// params=(1)". The SQL of the others is held by TestOracle and TestSensitivity to what it means. go test -run TestCorpus -rewrite writes
-// them anew.
+// TestCorpus compares verdicts, plans and sensitivities with the corpus, and the SQL of queries marked sql, as in
+// "query sql params=(1)". The SQL of the others is held by TestOracle and TestSensitivity to what it means. go test
+// -run TestCorpus -rewrite writes them anew.
 func TestCorpus(t *testing.T) {
 	datadriven.Walk(t, "testdata/corpus", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -39,7 +39,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// corpusFiles chooses the files of the corpus that TestOracle and TestSensitivity ask: go test -run TestOracle -corpus '02_*'.
+// corpusFiles chooses the files of the corpus that TestOracle and TestSensitivity ask: go test -run TestOracle -corpus
+// '02_*'.
 var corpusFiles = flag.String("corpus", "*", "files of the corpus to ask")
 
 // corpus reads all queries of the corpus without checking them.

@@ -16,7 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestProofsCanFail: every proof of values in a plan of the corpus holds, and fails once a value stands in its list twice.
+// TestProofsCanFail: every proof of values in a plan of the corpus holds, and fails once a value stands in its list
+// twice.
 func TestProofsCanFail(t *testing.T) {
 	w, proofs := theWorld, 0
 	for _, q := range corpus(t) {
@@ -96,7 +97,9 @@ func closing(text string) int {
 // sloppy is a lookup whose values cross as text in the session's own settings: what Canonical is there to prevent.
 type sloppy struct{ lookup }
 
-func (l sloppy) text(run func(context.Context, backend.Request) (*backend.Rows, error), sql string) (*rewrite.Table, error) {
+func (l sloppy) text(run func(context.Context, backend.Request) (*backend.Rows, error), sql string) (
+	*rewrite.Table, error,
+) {
 	rows, err := run(context.Background(), backend.Request{SQL: sql, Settings: l.w.session})
 	if err != nil {
 		return nil, err
@@ -134,8 +137,9 @@ func (l sloppy) Distinct(c policy.ColumnOf, oid uint32) ([]rewrite.Canonical, er
 	return l.lookup.Distinct(c, oid)
 }
 
-// TestSloppyCrossingsAreFound: where values cross as text in a hostile session's settings, and the plan is another one for it, at least
-// half of the plans are found out: main refuses a proof or the query itself, or the answer is not PostgreSQL's.
+// TestSloppyCrossingsAreFound: where values cross as text in a hostile session's settings, and the plan is another one
+// for it, at least half of the plans are found out: main refuses a proof or the query itself, or the answer is not
+// PostgreSQL's.
 func TestSloppyCrossingsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make guards asks it")
@@ -159,7 +163,8 @@ func TestSloppyCrossingsAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := asked.analysis.Plan(context.Background(), values, sloppy{lookup{w, asked}}, rewrite.Options{HashKey: "test"})
+			plan, err := asked.analysis.Plan(context.Background(), values, sloppy{lookup{w, asked}},
+				rewrite.Options{HashKey: "test"})
 			if err == nil && w.readAlike(plan, asked.plan) {
 				continue // nothing crosses that main would read as another value
 			}
@@ -214,7 +219,10 @@ func (w *world) readAlike(a, b *rewrite.Plan) bool {
 		_, domain, _ := strings.Cut(p.Values.Text, " FROM ")
 		domain, _, _ = strings.Cut(domain, " GROUP BY ")
 		read := func(p rewrite.Proof) string {
-			rows, err := w.query(rewrite.SQL{Text: "SELECT pg_catalog.array_agg(d::text)::text FROM " + domain, Parameters: p.Values.Parameters}, nil)
+			rows, err := w.query(rewrite.SQL{
+				Text:       "SELECT pg_catalog.array_agg(d::text)::text FROM " + domain,
+				Parameters: p.Values.Parameters,
+			}, nil)
 			if err != nil || rows[0][0] == nil {
 				return fmt.Sprint(err)
 			}

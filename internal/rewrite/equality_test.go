@@ -34,7 +34,10 @@ tables:
 	relation := func(name string, columns ...string) *rewrite.Relation {
 		r := &rewrite.Relation{Name: policy.Name{Schema: "public", Relation: name}, Kind: 'r'}
 		for _, c := range columns {
-			r.Columns = append(r.Columns, rewrite.RelationColumn{Name: c, Type: pgtype.Int8OID, Typmod: -1, TypeName: "bigint", DeterministicCollation: true, NotNull: true})
+			r.Columns = append(r.Columns, rewrite.RelationColumn{
+				Name: c, Type: pgtype.Int8OID, Typmod: -1, TypeName: "bigint",
+				DeterministicCollation: true, NotNull: true,
+			})
 		}
 		r.Unique, r.PrimaryKey = [][]string{{columns[0]}}, columns[:1]
 		return r
@@ -51,7 +54,10 @@ tables:
 		{"its target", "people", "id", pgtype.TimestampOID, map[string]bool{"labs": true, "visits": true}},
 	} {
 		schema := &rewrite.Schema{Policy: p, Relations: map[policy.Name]*rewrite.Relation{}}
-		for _, r := range []*rewrite.Relation{relation("people", "id"), relation("visits", "key", "person"), relation("labs", "visit")} {
+		for _, r := range []*rewrite.Relation{
+			relation("people", "id"), relation("visits", "key", "person"),
+			relation("labs", "visit"),
+		} {
 			if r.Name.Relation == c.table {
 				r.Column(c.column).Type = c.typ
 			}
@@ -71,7 +77,8 @@ tables:
 			switch {
 			case !c.refused[table] && err != nil:
 				t.Errorf("%s: %s: %v", c.name, sql, err)
-			case c.refused[table] && (!errors.As(err, &refusal) || refusal.Code != "0A000" || !strings.Contains(refusal.Message, "cannot be traced to one person")):
+			case c.refused[table] && (!errors.As(err, &refusal) || refusal.Code != "0A000" ||
+				!strings.Contains(refusal.Message, "cannot be traced to one person")):
 				t.Errorf("%s: %s: %v, want a refusal", c.name, sql, err)
 			}
 		}

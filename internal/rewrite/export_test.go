@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// Trees plans a private statement and gives, for each block of its plan, the queries for main before they are printed: that of Measure
-// where it has one, then those of Histograms.
+// Trees plans a private statement and gives, for each block of its plan, the queries for main before they are printed:
+// that of Measure where it has one, then those of Histograms.
 func (a *Analysis) Trees(v Values, lookup Lookup, o Options) ([][]query.Query, error) {
 	b, err := a.planning(context.Background(), v, lookup, o)
 	if err != nil {

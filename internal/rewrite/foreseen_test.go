@@ -26,7 +26,8 @@ func (l foreseen) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 }
 
 func (l foreseen) Expression(n int) (value *rewrite.Canonical, known bool) {
-	if sql := l.asked.Expressions[n].SQL; len(l.w.clock) > 0 && (strings.Contains(sql, "'now'") || strings.Contains(sql, "'today'")) {
+	if sql := l.asked.Expressions[n].SQL; len(l.w.clock) > 0 && (strings.Contains(sql, "'now'") ||
+		strings.Contains(sql, "'today'")) {
 		return nil, false
 	}
 	return l.answers.Expressions[n], true
@@ -45,17 +46,21 @@ func TestForeseenConstantsPlanAlike(t *testing.T) {
 		if len(constants.Literals)+len(constants.Expressions) == 0 {
 			continue
 		}
-		answers, err := w.backend.Constants(context.Background(), backend.Parameters{Values: values, Types: asked.described.ParamOIDs}, constants, w.session)
+		answers, err := w.backend.Constants(context.Background(), backend.Parameters{
+			Values: values, Types: asked.described.ParamOIDs,
+		}, constants, w.session)
 		if err != nil {
 			continue // the engine asks on the way, too
 		}
-		plan, err := asked.analysis.Plan(context.Background(), answers.Parameters, foreseen{lookup{w, asked}, constants, answers}, rewrite.Options{HashKey: "test"})
+		plan, err := asked.analysis.Plan(context.Background(), answers.Parameters,
+			foreseen{lookup{w, asked}, constants, answers}, rewrite.Options{HashKey: "test"})
 		if err != nil {
 			t.Errorf("%s: %s\n%v", q.file, q.sql, err)
 			continue
 		}
 		compared++
-		if !reflect.DeepEqual(plan.Explain, asked.plan.Explain) || !reflect.DeepEqual(plan.Blocks, asked.plan.Blocks) || plan.Finish.SQL != asked.plan.Finish.SQL {
+		if !reflect.DeepEqual(plan.Explain, asked.plan.Explain) || !reflect.DeepEqual(plan.Blocks, asked.plan.Blocks) ||
+			plan.Finish.SQL != asked.plan.Finish.SQL {
 			t.Errorf("%s: %s\nplanned %v,\non the way %v", q.file, q.sql, plan.Explain, asked.plan.Explain)
 		}
 	}

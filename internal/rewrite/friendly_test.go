@@ -30,8 +30,10 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 	for id := 1; id <= patients+strangers; id++ {
 		if id <= patients {
 			people = append(people, fmt.Sprintf("(%d, %s, %s, %s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s)", id,
-				pick("Bob", "Ann", "Abe", "O''Brien", "Zoe"), maybe(strconv.Itoa(random.IntN(121))), maybe(strconv.Itoa(random.IntN(500001))),
-				maybe(cents(25001)), maybe(cents(301)), random.IntN(10), pick("asthma", "cold", "flu"), maybe(pick("icu", "er", "onc")), day(),
+				pick("Bob", "Ann", "Abe", "O''Brien", "Zoe"), maybe(strconv.Itoa(random.IntN(121))),
+				maybe(strconv.Itoa(random.IntN(500001))),
+				maybe(cents(25001)), maybe(cents(301)), random.IntN(10), pick("asthma", "cold", "flu"),
+				maybe(pick("icu", "er", "onc")), day(),
 				maybe(fmt.Sprintf("timestamptz '2020-01-01 00:00+00' + interval '%d seconds'", random.IntN(731*86400))),
 				maybe(fmt.Sprintf("interval '%d seconds'", random.IntN(30*86400))), maybe(strconv.FormatBool(random.IntN(2) == 0)),
 				maybe(pick("bad", "so-so", "good")+"::mood"), maybe(strconv.Itoa(random.IntN(11))), maybe(pick("x", "y", "z"))))
@@ -41,7 +43,8 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 			if random.IntN(12) == 0 {
 				unit = "NULL"
 			}
-			visits = append(visits, fmt.Sprintf("(%d, %s, %s, %s, %s, %d, %s, %v)", len(visits)+1, unit, pick("icu", "er", "onc"), day(),
+			visits = append(visits, fmt.Sprintf("(%d, %s, %s, %s, %s, %d, %s, %v)", len(visits)+1, unit,
+				pick("icu", "er", "onc"), day(),
 				maybe(fmt.Sprintf("%d.%02d", random.IntN(1500), random.IntN(100))), random.IntN(71)-10,
 				maybe(fmt.Sprintf("timestamp '2020-01-01' + interval '%d seconds'", random.IntN(731*86400))), random.IntN(2) == 0))
 			for range random.IntN(3) {
@@ -66,7 +69,8 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 	}{{"patients", people}, {"visits", visits}, {"lab_results", labs}, {"profiles", profiles}, {"staff", staff}} {
 		fmt.Fprintf(&b, "INSERT INTO %s VALUES %s;\n", t.name, strings.Join(t.rows, ",\n"))
 	}
-	b.WriteString(`INSERT INTO calls SELECT row_number() OVER (), 10 * g + s, CASE WHEN g % 12 > 0 THEN g END, (ARRAY['web', 'phone'])[1 + (g / 3 + s + c) % 2], g * 37 * s % 601, CASE WHEN s > 1 AND g % 5 > 0 THEN 10 * g + 1 END
+	b.WriteString(
+		`INSERT INTO calls SELECT row_number() OVER (), 10 * g + s, CASE WHEN g % 12 > 0 THEN g END, (ARRAY['web', 'phone'])[1 + (g / 3 + s + c) % 2], g * 37 * s % 601, CASE WHEN s > 1 AND g % 5 > 0 THEN 10 * g + 1 END
 		FROM generate_series(1, (SELECT max(id) FROM patients)) g CROSS JOIN LATERAL generate_series(1, g % 4) s CROSS JOIN LATERAL generate_series(1, 1 + (g / 7 + s) % 2) c;
 	INSERT INTO ratings SELECT DISTINCT session_id, patient_id, 1 + (session_id % 5)::int FROM calls WHERE session_id % 3 > 0;
 	INSERT INTO bookings SELECT row_number() OVER (), CASE WHEN g % 13 > 0 THEN g END, (ARRAY['icu', 'er', 'onc'])[1 + (g + s) % 3],

@@ -28,7 +28,8 @@ func FuzzRewrite(f *testing.F) {
 			for i := range types {
 				types[i] = 23
 			}
-			a, err := rewrite.Analyze(context.Background(), theWorld.schema, s, rewrite.Description{ParameterTypes: types}, settings)
+			a, err := rewrite.Analyze(context.Background(), theWorld.schema, s, rewrite.Description{ParameterTypes: types},
+				settings)
 			if err != nil {
 				mustBeClientError(t, sql, err)
 				continue

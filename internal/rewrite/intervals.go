@@ -7,10 +7,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// WithIntervals gives a statement whose outermost SELECT aggregates private rows two more columns behind each aggregate x that it returns,
-// x_low and x_high: dpproxy.interval_low(x) and interval_high(x). A cast, a rounding or COALESCE of x counts as x: all of them grow with it.
-// So does a sum of the groups of a subquery, as a running total, that has an interval. false: there is nothing to add. To DISTINCT nothing is
-// added, since rows that were one would be several.
+// WithIntervals gives a statement whose outermost SELECT aggregates private rows two more columns behind each aggregate
+// x that it returns, x_low and x_high: dpproxy.interval_low(x) and interval_high(x). A cast, a rounding or COALESCE of
+// x counts as x: all of them grow with it. So does a sum of the groups of a subquery, as a running total, that has an
+// interval. false: there is nothing to add. To DISTINCT nothing is added, since rows that were one would be several.
 func (a *Analysis) WithIntervals(st *Statement, maxBytes int) (_ *Statement, added bool, err error) {
 	defer guarded(&err)
 	if a.cut == nil || !a.cut.Outermost && a.cut.Ends == nil {
@@ -23,7 +23,8 @@ func (a *Analysis) WithIntervals(st *Statement, maxBytes int) (_ *Statement, add
 	if len(query.DistinctClause) > 0 {
 		return nil, false, nil
 	}
-	places, targets := make([]int32, len(query.TargetList)+1), []*pg_query.Node(nil) // places[i]: where the i-th column is now
+	// places[i]: where the i-th column is now
+	places, targets := make([]int32, len(query.TargetList)+1), []*pg_query.Node(nil)
 	for i, t := range query.TargetList {
 		targets = append(targets, t)
 		places[i+1] = int32(len(targets))
@@ -36,7 +37,9 @@ func (a *Analysis) WithIntervals(st *Statement, maxBytes int) (_ *Statement, add
 			what   aggregate.Derived
 		}{{"_low", aggregate.DerivedLow}, {"_high", aggregate.DerivedHigh}} {
 			if value := endOf(r.Val, end.what, a.cut.Ends[i]); value != nil && (a.cut.Outermost || a.cut.Ends[i]) {
-				targets = append(targets, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: sqltree.OutputName(r) + end.suffix, Val: value}}})
+				targets = append(targets, &pg_query.Node{Node: &pg_query.Node_ResTarget{
+					ResTarget: &pg_query.ResTarget{Name: sqltree.OutputName(r) + end.suffix, Val: value},
+				}})
 			}
 		}
 	}
@@ -66,8 +69,8 @@ func star(n *pg_query.Node) bool {
 // growing are functions of pg_catalog that do not fall where their first argument grows.
 var growing = map[string]bool{"round": true, "trunc": true, "floor": true, "ceil": true, "ceiling": true}
 
-// endOf copies an expression that is an aggregate, or grows with one, with the end of the aggregate's interval in its place; nil: it is none.
-// groups says that it is a sum of groups of a subquery.
+// endOf copies an expression that is an aggregate, or grows with one, with the end of the aggregate's interval in its
+// place; nil: it is none. groups says that it is a sum of groups of a subquery.
 func endOf(n *pg_query.Node, what aggregate.Derived, groups bool) *pg_query.Node {
 	end := sqltree.Clone(n)
 	at := aggregateIn(&end, groups)
@@ -96,7 +99,8 @@ func aggregateIn(at **pg_query.Node, groups bool) **pg_query.Node {
 		case sqltree.IsWithin(f) && len(f.Args) == 2:
 			*at = f.Args[0]
 			return aggregateIn(at, groups)
-		case f.Over != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && (groups || sqltree.IsAggregate(f.Args[0])):
+		case f.Over != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 &&
+			(groups || sqltree.IsAggregate(f.Args[0])):
 			return at // of aggregates over groups
 		case growing[sqltree.FunctionName(f)] && f.Over == nil && len(f.Args) > 0:
 			return aggregateIn(&f.Args[0], groups)
@@ -107,9 +111,12 @@ func aggregateIn(at **pg_query.Node, groups bool) **pg_query.Node {
 
 // ordered are the aggregates whose values have an order: the others have no interval.
 var ordered = map[string]bool{
-	"count": true, "sum": true, "avg": true, "min": true, "max": true, "stddev": true, "stddev_pop": true, "stddev_samp": true, "variance": true, "var_pop": true,
-	"var_samp": true, "corr": true, "covar_pop": true, "covar_samp": true, "regr_r2": true, "regr_slope": true, "regr_intercept": true, "regr_count": true,
-	"regr_avgx": true, "regr_avgy": true, "regr_sxx": true, "regr_sxy": true, "regr_syy": true, "percentile_cont": true, "percentile_disc": true,
+	"count": true, "sum": true, "avg": true, "min": true, "max": true, "stddev": true, "stddev_pop": true,
+	"stddev_samp": true, "variance": true, "var_pop": true,
+	"var_samp": true, "corr": true, "covar_pop": true, "covar_samp": true, "regr_r2": true, "regr_slope": true,
+	"regr_intercept": true, "regr_count": true,
+	"regr_avgx": true, "regr_avgy": true, "regr_sxx": true, "regr_sxy": true, "regr_syy": true, "percentile_cont": true,
+	"percentile_disc": true,
 }
 
 // renumber follows the columns that ORDER BY 2 and GROUP BY 2 name by where they were.

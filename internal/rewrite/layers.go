@@ -7,9 +7,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// numberLayers numbers the layers of a statement: blocks number theirs from 1 each. Blocks of which one at most reads the only row of a
-// unit share layers: the first of one block is the first of the others, and so on, since a unit moves the releases of one block alone
-// (docs/privacy.md P12a). stage gives that of a block: those of different stages are measured one after the other, and share none.
+// numberLayers numbers the layers of a statement: blocks number theirs from 1 each. Blocks of which one at most reads
+// the only row of a unit share layers: the first of one block is the first of the others, and so on, since a unit moves
+// the releases of one block alone (docs/privacy.md P12a). stage gives that of a block: those of different stages are
+// measured one after the other, and share none.
 func (b *planning) numberLayers(blocks []Block, planned []*release.Block, stage func(int) int) {
 	families, rows := [][]int{}, make([]*relation.OneRow, len(blocks))
 	for i := range blocks {
@@ -48,7 +49,8 @@ func numberFamilies(b Block, before int) int {
 	return last
 }
 
-// shift numbers the layers of a block from before + 1, and returns how many there are. Without shared, a release that is alone stays so.
+// shift numbers the layers of a block from before + 1, and returns how many there are. Without shared, a release that
+// is alone stays so.
 func shift(b Block, before int, shared bool) int {
 	type layer struct{ number, family int }
 	numbers, n := map[layer]int{}, 0

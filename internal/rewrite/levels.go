@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// levels lists which blocks of the plan are parts of others. Equal blocks are one, which may be part of several: it adds up to the first.
-// What a stage has read may not change by what is released later.
+// levels lists which blocks of the plan are parts of others. Equal blocks are one, which may be part of several: it
+// adds up to the first. What a stage has read may not change by what is released later.
 func (b *planning) levels(p *Plan, index [][]int) {
 	for i, q := range b.queries {
 		for _, l := range q.Levels {
@@ -38,7 +38,8 @@ func (p *Plan) explainLevels(number map[int]int) (lines []string) {
 				where = " where noise explains the difference"
 			}
 		}
-		lines = append(lines, fmt.Sprintf("groups of block %d are made to add up to those of block %d%s: %s", number[l.Block], number[l.Of], where, strings.Join(names, ", ")))
+		lines = append(lines, fmt.Sprintf("groups of block %d are made to add up to those of block %d%s: %s", number[l.Block],
+			number[l.Of], where, strings.Join(names, ", ")))
 	}
 	return lines
 }

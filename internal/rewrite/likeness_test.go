@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Numbers that are not integers are equal up to the grid: up to half a step per row, which is this for every column of the
-// test's policy.
+// Numbers that are not integers are equal up to the grid: up to half a step per row, which is this for every column of
+// the test's policy.
 const (
 	relativeGrid = 1e-4
 	absoluteGrid = 1e-3
 )
 
-// wanted is one value of PostgreSQL's answer and between which two every answer is as right: they differ where a percentile
-// lies between two rows.
+// wanted is one value of PostgreSQL's answer and between which two every answer is as right: they differ where a
+// percentile lies between two rows.
 type wanted struct{ want, low, high *string }
 
-// sameColumns compares what the client is told, what the finish query returns, and what PostgreSQL returns. The shadow has
-// its own numbers for the types of main.
+// sameColumns compares what the client is told, what the finish query returns, and what PostgreSQL returns. The shadow
+// has its own numbers for the types of main.
 func sameColumns(told, got, want []pgconn.FieldDescription) string {
 	if len(told) != len(want) || len(got) != len(want) {
 		return fmt.Sprintf("%d columns are described and %d returned, want %d", len(told), len(got), len(want))
@@ -111,7 +111,8 @@ func near(got *string, want wanted) bool {
 		return false
 	}
 	x, low, high := numbers(*got), numbers(*want.low), numbers(*want.high)
-	if x == nil || len(low) != len(x) || len(high) != len(x) || *want.low == *want.high && whole(*got) && whole(*want.want) {
+	if x == nil || len(low) != len(x) || len(high) != len(x) || *want.low == *want.high && whole(*got) &&
+		whole(*want.want) {
 		return false
 	}
 	for i := range x {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestManyRowsOfOneUnit: what a plan declares holds for a unit with very many more rows than it may have, and nothing fails.
+// TestManyRowsOfOneUnit: what a plan declares holds for a unit with very many more rows than it may have, and nothing
+// fails.
 func TestManyRowsOfOneUnit(t *testing.T) {
 	w := theWorld
 	exec := func(sql string) {

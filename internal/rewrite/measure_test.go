@@ -146,8 +146,8 @@ func (e *exact) drop(k *rewrite.Block) {
 	}
 }
 
-// row finds the group of a measured row and returns what follows the group. Keys that are not declared are a group of their own: a fault
-// that compare sees.
+// row finds the group of a measured row and returns what follows the group. Keys that are not declared are a group of
+// their own: a fault that compare sees.
 func (e *exact) row(k *rewrite.Block, r []*string) (string, []*string) {
 	if k.ByKey {
 		n := len(k.KeyTypes)
@@ -232,7 +232,8 @@ func bound(q rewrite.SQL) (values [][]byte, types []uint32) {
 	return values, types
 }
 
-// groupFormats asks for keys in binary whose text depends on the session's settings, and for n integers behind the group.
+// groupFormats asks for keys in binary whose text depends on the session's settings, and for n integers behind the
+// group.
 func groupFormats(k *rewrite.Block, n int) []int16 {
 	if k.Select == nil && !k.ByKey {
 		return nil
@@ -326,7 +327,8 @@ func (w *world) finish(q *question) (*pgconn.Result, error) {
 	}
 	values, types := finishArguments(q, q.plan.Finish, measured, stages)
 	w.client()
-	result := read(w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, exactFormats(q.described.Fields)))
+	result := read(w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil,
+		exactFormats(q.described.Fields)))
 	if result.Err != nil {
 		return nil, fmt.Errorf("%s: %w", q.plan.Finish.SQL, result.Err)
 	}
@@ -334,7 +336,9 @@ func (w *world) finish(q *question) (*pgconn.Result, error) {
 }
 
 // finishArguments are the parameters of a query over noiseless values.
-func finishArguments(q *question, f rewrite.Finish, measured []*exact, stages [][][]*rewrite.Canonical) (values [][]byte, types []uint32) {
+func finishArguments(q *question, f rewrite.Finish, measured []*exact, stages [][][]*rewrite.Canonical) (
+	values [][]byte, types []uint32,
+) {
 	for _, a := range f.Args {
 		types = append(types, a.Type)
 		if a.Parameter > 0 {
@@ -370,7 +374,8 @@ func exactFormats(fields []pgconn.FieldDescription) []int16 {
 	formats := make([]int16, len(fields))
 	for i, f := range fields {
 		switch f.DataTypeOID {
-		case pgtype.Float4OID, pgtype.Float8OID, pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.Float8ArrayOID, pgtype.IntervalArrayOID:
+		case pgtype.Float4OID, pgtype.Float8OID, pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID,
+			pgtype.IntervalOID, pgtype.Float8ArrayOID, pgtype.IntervalArrayOID:
 			formats[i] = pgtype.BinaryFormatCode
 		}
 	}

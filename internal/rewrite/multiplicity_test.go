@@ -11,8 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestJoinMultiplicity: what a plan says of the public rows that one row meets is never less than the most that any value meets, for ranges of
-// all kinds: inside each other, equal, empty, the wrong way round, and without an end. Of half-open ranges it is just that.
+// TestJoinMultiplicity: what a plan says of the public rows that one row meets is never less than the most that any
+// value meets, for ranges of all kinds: inside each other, equal, empty, the wrong way round, and without an end. Of
+// half-open ranges it is just that.
 func TestJoinMultiplicity(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	operators := [][2]string{{">=", "<"}, {">", "<="}, {">", "<"}, {">=", "<="}}
@@ -39,7 +40,8 @@ func TestJoinMultiplicity(t *testing.T) {
 		}
 		op := operators[random.IntN(len(operators))]
 		holds := func(x float64, r interval) bool {
-			return r.lo != nil && r.hi != nil && (x > float64(*r.lo) || op[0] == ">=" && x == float64(*r.lo)) && (x < float64(*r.hi) || op[1] == "<=" && x == float64(*r.hi))
+			return r.lo != nil && r.hi != nil && (x > float64(*r.lo) || op[0] == ">=" && x == float64(*r.lo)) &&
+				(x < float64(*r.hi) || op[1] == "<=" && x == float64(*r.hi))
 		}
 		most := 0
 		for x := -3.0; x < 12; x += 0.5 {
@@ -51,7 +53,8 @@ func TestJoinMultiplicity(t *testing.T) {
 			}
 			most = max(most, met)
 		}
-		sql := fmt.Sprintf("SELECT count(*) FROM patients p JOIN (VALUES %s) AS r(a, b) ON p.weight::numeric(10,1) %s r.a AND p.weight::numeric(10,1) %s r.b", strings.Join(rows, ", "), op[0], op[1])
+		sql := fmt.Sprintf(
+			"SELECT count(*) FROM patients p JOIN (VALUES %s) AS r(a, b) ON p.weight::numeric(10,1) %s r.a AND p.weight::numeric(10,1) %s r.b", strings.Join(rows, ", "), op[0], op[1])
 		q, err := theWorld.ask(sql, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -73,10 +76,14 @@ func TestJoinMultiplicity(t *testing.T) {
 
 // multiplicityProofs are those of how many public rows a row matches.
 func multiplicityProofs(q *question) []rewrite.Proof {
-	return slices.DeleteFunc(slices.Clone(q.plan.Proofs), func(p rewrite.Proof) bool { return p.Values.Text == "" || p.Of != "" })
+	return slices.DeleteFunc(slices.Clone(q.plan.Proofs), func(p rewrite.Proof) bool {
+		return p.Values.Text == "" ||
+			p.Of != ""
+	})
 }
 
-// TestJoinMultiplicityIsProven: once a public table has more equal rows than when the statement was planned, main does not bear the plan out.
+// TestJoinMultiplicityIsProven: once a public table has more equal rows than when the statement was planned, main does
+// not bear the plan out.
 func TestJoinMultiplicityIsProven(t *testing.T) {
 	ctx := context.Background()
 	asked := map[string]*question{}
@@ -94,7 +101,8 @@ func TestJoinMultiplicityIsProven(t *testing.T) {
 		}
 		asked[sql] = q
 	}
-	if _, err := theWorld.main.Exec(ctx, "BEGIN; INSERT INTO shifts SELECT shift_id + 100, ward, part, begins, ends, code FROM shifts"); err != nil {
+	if _, err := theWorld.main.Exec(
+		ctx, "BEGIN; INSERT INTO shifts SELECT shift_id + 100, ward, part, begins, ends, code FROM shifts"); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -9,8 +9,8 @@ import (
 
 // Faults of how rows find their unit, and each other.
 
-// isPresence says that a condition asks whether something is not NULL as relation does for units, without parentheses around it or,
-// for a full join, with a COALESCE; of units that can be NULL.
+// isPresence says that a condition asks whether something is not NULL as relation does for units, without parentheses
+// around it or, for a full join, with a COALESCE; of units that can be NULL.
 func isPresence(x query.Scalar) bool {
 	f, ok := x.(query.Form)
 	if !ok || len(f.Of) != 1 {
@@ -18,7 +18,8 @@ func isPresence(x query.Scalar) bool {
 	}
 	of, nested := f.Of[0].(query.Form)
 	c, column := f.Of[0].(query.Column)
-	return f.Text[0] == "" && f.Text[1] == " IS NOT NULL" && column && c.Name != `"id"` && c.Name != `"staff_id"` || f.Text[0] == "(" && f.Text[1] == " IS NOT NULL)" && nested && strings.HasPrefix(of.Text[0], "COALESCE(")
+	return f.Text[0] == "" && f.Text[1] == " IS NOT NULL" && column && c.Name != `"id"` && c.Name != `"staff_id"` ||
+		f.Text[0] == "(" && f.Text[1] == " IS NOT NULL)" && nested && strings.HasPrefix(of.Text[0], "COALESCE(")
 }
 
 func unitlessRows(q query.Query) query.Query {
@@ -80,8 +81,8 @@ func isEquality(x query.Scalar) bool {
 	return operator == "=" && len(columns) == 2 && columns[0].Of != columns[1].Of
 }
 
-// openJoin drops one equality of columns: the first that a query joins by, other than to ordinals. One with public rows gives a unit
-// more rows and no other ones, so it stays where those do not matter.
+// openJoin drops one equality of columns: the first that a query joins by, other than to ordinals. One with public rows
+// gives a unit more rows and no other ones, so it stays where those do not matter.
 func openJoin(b *probed) bool {
 	done, bound := false, boundByRows(b, 1)
 	open := func(on []query.Scalar, of ...query.Source) []query.Scalar {

@@ -56,10 +56,12 @@ func roundedUp(x query.Scalar) query.Scalar {
 	switch v := x.(type) {
 	case query.UnitRows:
 		if v.All != nil {
-			return query.F("CASE WHEN {} <= {} THEN {} ELSE ceil({} * {}::numeric / {})::int8 END", v.All, v.Most, v.Rows, v.Rows, v.Most, v.All)
+			return query.F("CASE WHEN {} <= {} THEN {} ELSE ceil({} * {}::numeric / {})::int8 END", v.All, v.Most, v.Rows,
+				v.Rows, v.Most, v.All)
 		}
 	case query.UnitTotal:
-		return query.F("CASE WHEN {} <= {} THEN {} ELSE ({} * {}::numeric / {} + sign({}))::int8 END", v.Total, v.Most, v.X, v.X, v.Most, v.Total, v.X)
+		return query.F("CASE WHEN {} <= {} THEN {} ELSE ({} * {}::numeric / {} + sign({}))::int8 END", v.Total, v.Most, v.X,
+			v.X, v.Most, v.Total, v.X)
 	}
 	return x
 }
@@ -81,7 +83,8 @@ func ofRow(x query.Scalar) (query.Clamp, bool) {
 	return c, ok && !query.Equal(c.Hi, query.Integer(bounds.MaxTotal))
 }
 
-// noClamp reads values as they are, also where a condition keeps those beyond bounds out of groups: it would hide the fault in keys.
+// noClamp reads values as they are, also where a condition keeps those beyond bounds out of groups: it would hide the
+// fault in keys.
 func noClamp(x query.Scalar) query.Scalar {
 	c, ok := ofRow(x)
 	inside, isForm := x.(query.Form)
@@ -104,7 +107,8 @@ func widerClamp(x query.Scalar) query.Scalar {
 	}
 	wider := func(end query.Scalar, sign string) query.Scalar {
 		text, raw := end.(query.Raw)
-		if !raw || strings.Contains(string(text), "timestamp") || strings.Contains(string(text), "interval") || strings.Contains(string(text), "time") {
+		if !raw || strings.Contains(string(text), "timestamp") || strings.Contains(string(text), "interval") ||
+			strings.Contains(string(text), "time") {
 			return end
 		}
 		return query.F("({} {} 1)", end, sign)
@@ -200,8 +204,8 @@ func unorderedFirst(s *query.Select) {
 	}
 }
 
-// oneUnit makes all rows those of one unit, where groups or rows of a unit are chosen: elsewhere a clamp bounds the sum of all rows as
-// it does that of one unit's.
+// oneUnit makes all rows those of one unit, where groups or rows of a unit are chosen: elsewhere a clamp bounds the sum
+// of all rows as it does that of one unit's.
 func oneUnit(s *query.Select) {
 	d, ok := s.From.(*query.Derived)
 	if !ok || !slices.ContainsFunc(s.Outputs, func(o query.Output) bool { _, pick := o.X.(query.Pick); return pick }) {

@@ -12,16 +12,17 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// mutationDatabases, five times, are tried before a mutation counts as undetected; of mutations of a few plans, four times as many. They are many,
-// since what is found out of picks without an order moves with the order in which PostgreSQL happens to read equal rows.
+// mutationDatabases, five times, are tried before a mutation counts as undetected; of mutations of a few plans, four
+// times as many. They are many, since what is found out of picks without an order moves with the order in which
+// PostgreSQL happens to read equal rows.
 const (
 	mutationDatabases = 28
 	fewPlans          = 25
 )
 
-// mutation is a fault that the rewriting must not have. It is made in every plan of the corpus that has a place for it: in at least so
-// many, of which at least the given share is found out, each by any answer of the stages before it. The databases are made from a fixed seed, so that the numbers move only with
-// the corpus.
+// mutation is a fault that the rewriting must not have. It is made in every plan of the corpus that has a place for it:
+// in at least so many, of which at least the given share is found out, each by any answer of the stages before it. The
+// databases are made from a fixed seed, so that the numbers move only with the corpus.
 type mutation struct {
 	name   string
 	made   func(*probed) bool
@@ -31,8 +32,8 @@ type mutation struct {
 	refused float64 // share that certify refuses, at least
 }
 
-// TestMutations proves that TestSensitivity can fail. The faults of nodes are in mutants_test.go and mutants_join_test.go,
-// and which plans have no place for one in mutants_places_test.go.
+// TestMutations proves that TestSensitivity can fail. The faults of nodes are in mutants_test.go and
+// mutants_join_test.go, and which plans have no place for one in mutants_places_test.go.
 func TestMutations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make guards asks it")
@@ -145,7 +146,8 @@ func queries(change func(*query.Select)) func(*probed) bool {
 	}})
 }
 
-// everyEqualValue is for plans where no choice of groups bounds a unit: there a key of which the domain has two is counted twice.
+// everyEqualValue is for plans where no choice of groups bounds a unit: there a key of which the domain has two is
+// counted twice.
 func everyEqualValue(b *probed) bool {
 	if hasNode(b, func(x query.Scalar) bool { _, ok := x.(query.Pick); return ok }) || boundByRows(b, 2) {
 		return false
@@ -157,7 +159,9 @@ func everyEqualValue(b *probed) bool {
 // chained mutates plans with a sum whose range follows from a count.
 func chained(change func(query.Scalar) query.Scalar) func(*probed) bool {
 	return func(b *probed) bool {
-		return slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool { return r.Kind == mechanism.SumGivenCount }) && scalars(change)(b)
+		return slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool {
+			return r.Kind == mechanism.SumGivenCount
+		}) && scalars(change)(b)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestOnlyWhatIsNamedIsBound: of a table a statement gets the columns that it names. It gets all where it may read some without their names;
-// ward is one of these, and its values are read where it is bound.
+// TestOnlyWhatIsNamedIsBound: of a table a statement gets the columns that it names. It gets all where it may read some
+// without their names; ward is one of these, and its values are read where it is bound.
 func TestOnlyWhatIsNamedIsBound(t *testing.T) {
 	for sql, bound := range map[string]bool{
 		"SELECT avg(m) FROM (SELECT minutes AS m, row_number() OVER (PARTITION BY patient_id ORDER BY visited) AS n FROM visits) s WHERE n = 1": false,

@@ -18,9 +18,10 @@ import (
 // oraclePatients is enough for every age to have one, and most days.
 const oraclePatients = 4000
 
-// TestOracle proves that plans mean what PostgreSQL means: without noise, and with bounds that do not bind, every answered
-// query of the corpus has the columns, types and rows that PostgreSQL gives for the original text, up to the grid. Where an
-// answer differs on purpose, the corpus has the statement that says how, and PostgreSQL is asked that one.
+// TestOracle proves that plans mean what PostgreSQL means: without noise, and with bounds that do not bind, every
+// answered query of the corpus has the columns, types and rows that PostgreSQL gives for the original text, up to the
+// grid. Where an answer differs on purpose, the corpus has the statement that says how, and PostgreSQL is asked that
+// one.
 func TestOracle(t *testing.T) {
 	if err := theWorld.fill(rand.New(rand.NewPCG(1, 2)), oraclePatients); err != nil {
 		t.Fatal(err)
@@ -46,7 +47,8 @@ func TestOracle(t *testing.T) {
 	each(t, "compared", worlds, func(t *testing.T, name string, w *world) {
 		for _, a := range asked[name] {
 			if d := w.compare(a); d != "" {
-				t.Errorf("%s: %s\nin session %+v\n%s\nmeasure: %s\nfinish: %s", a.file, a.sql, w.session, d, a.asked.plan.Blocks[0].Measure.Text, a.asked.plan.Finish.SQL)
+				t.Errorf("%s: %s\nin session %+v\n%s\nmeasure: %s\nfinish: %s", a.file, a.sql, w.session, d,
+					a.asked.plan.Blocks[0].Measure.Text, a.asked.plan.Finish.SQL)
 			}
 		}
 	})
@@ -112,7 +114,9 @@ func sortColumns(sql string, fields []pgconn.FieldDescription) []int {
 	for _, n := range parsed[0].Node.GetSelectStmt().GetSortClause() {
 		at := int(n.GetSortBy().Node.GetAConst().GetIval().GetIval()) - 1
 		if names := n.GetSortBy().Node.GetColumnRef().GetFields(); len(names) == 1 {
-			at = slices.IndexFunc(fields, func(f pgconn.FieldDescription) bool { return f.Name == names[0].GetString_().GetSval() })
+			at = slices.IndexFunc(fields, func(f pgconn.FieldDescription) bool {
+				return f.Name == names[0].GetString_().GetSval()
+			})
 		}
 		if at < 0 {
 			list = nil
@@ -151,7 +155,8 @@ func (w *world) original(q *question, sql string) *pgconn.Result {
 			types[i] = 0 // the shadow's number of a type
 		}
 	}
-	return read(w.main.PgConn().ExecParams(context.Background(), sql, q.values, types, nil, exactFormats(q.described.Fields)))
+	return read(w.main.PgConn().ExecParams(context.Background(), sql, q.values, types, nil,
+		exactFormats(q.described.Fields)))
 }
 
 // inSessions is the world in each session, with a connection of its own to main.
@@ -182,7 +187,8 @@ func each(t *testing.T, what string, worlds map[string]*world, do func(t *testin
 	})
 }
 
-// indexed has main answer the original statements sooner, some of which look for rows by columns that no plan needs an index on.
+// indexed has main answer the original statements sooner, some of which look for rows by columns that no plan needs an
+// index on.
 func (w *world) indexed(t *testing.T) {
 	exec := func(sql string) {
 		t.Helper()
@@ -207,8 +213,8 @@ func (w *world) under(schema string, q *question, sql string) *pgconn.Result {
 	return w.original(q, sql)
 }
 
-// neighbours makes two schemas with a percentile_cont that does not interpolate: it takes the row below, or the row above.
-// A release picks one point of the grid, near the rank; between the two rows it is as right as PostgreSQL's.
+// neighbours makes two schemas with a percentile_cont that does not interpolate: it takes the row below, or the row
+// above. A release picks one point of the grid, near the rank; between the two rows it is as right as PostgreSQL's.
 func (w *world) neighbours(t *testing.T) {
 	exec := func(sql string) {
 		t.Helper()

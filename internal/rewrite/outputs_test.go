@@ -33,16 +33,20 @@ func formulaText(p *rewrite.Plan, f *rewrite.Formula) string {
 func TestOutputs(t *testing.T) {
 	const groups = "(SELECT diagnosis, max(age) AS a, count(*) AS n FROM patients GROUP BY diagnosis) t"
 	for sql, want := range map[string]string{
-		"SELECT diagnosis, count(*), avg(age) AS a FROM patients GROUP BY 1":                                                                           "count: count(*); a: avg(age)",
-		"SELECT count(*) AS a, count(*)::float8 AS b FROM patients":                                                                                    "a: count(*); b: count(*)",
-		"SELECT round(100.0 * count(*) FILTER (WHERE age > 40) / count(*), 1) AS old FROM patients":                                                    "old: round(/(*(100, count(*)), count(*)), 1)",
-		"SELECT diagnosis, count(*) / sum(count(*)) OVER () AS share FROM patients GROUP BY 1":                                                         "share: /(count(*), sum(count(*)) OVER ())",
-		"SELECT -count(*) / 2, NULLIF(count(*), 0), COALESCE(sum(age), 0)::numeric(9, 2) FROM patients":                                                "?column?: /(-(0, count(*)), 2); nullif: count(*); coalesce: round(sum(age), 2)",
-		"SELECT n AS x, t.a - 1 AS y, diagnosis FROM " + groups:                                                                                        "x: count(*); y: -(max(age), 1)",
-		"SELECT * FROM " + groups + " JOIN wards ON true":                                                                                              "a: max(age); n: count(*)",
-		"SELECT t.n, u.n FROM " + groups + ", " + strings.Replace(groups, ") t", ") u (diagnosis, a, n)", 1):                                           "n: count(*); n: count(*)",
-		"WITH t (d, m) AS (SELECT diagnosis, count(*) FROM patients GROUP BY 1) SELECT d, m + 1 AS m FROM t":                                           "m: +(count(*), 1)",
-		"SELECT sum(n) AS s, count(*), max(n) FROM " + groups:                                                                                          "s: sum(n); count: ?; max: ?",
+		"SELECT diagnosis, count(*), avg(age) AS a FROM patients GROUP BY 1":                            "count: count(*); a: avg(age)",
+		"SELECT count(*) AS a, count(*)::float8 AS b FROM patients":                                     "a: count(*); b: count(*)",
+		"SELECT round(100.0 * count(*) FILTER (WHERE age > 40) / count(*), 1) AS old FROM patients":     "old: round(/(*(100, count(*)), count(*)), 1)",
+		"SELECT diagnosis, count(*) / sum(count(*)) OVER () AS share FROM patients GROUP BY 1":          "share: /(count(*), sum(count(*)) OVER ())",
+		"SELECT -count(*) / 2, NULLIF(count(*), 0), COALESCE(sum(age), 0)::numeric(9, 2) FROM patients": "?column?: /(-(0, count(*)), 2); nullif: count(*); coalesce: round(sum(age), 2)",
+		"SELECT n AS x, t.a - 1 AS y, diagnosis FROM " +
+			groups: "x: count(*); y: -(max(age), 1)",
+		"SELECT * FROM " + groups +
+			" JOIN wards ON true": "a: max(age); n: count(*)",
+		"SELECT t.n, u.n FROM " + groups + ", " + strings.Replace(groups, ") t", ") u (diagnosis, a, n)",
+			1): "n: count(*); n: count(*)",
+		"WITH t (d, m) AS (SELECT diagnosis, count(*) FROM patients GROUP BY 1) SELECT d, m + 1 AS m FROM t": "m: +(count(*), 1)",
+		"SELECT sum(n) AS s, count(*), max(n) FROM " +
+			groups: "s: sum(n); count: ?; max: ?",
 		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1":                                                      "r: total of count(*)",
 		"SELECT diagnosis, 2 * sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1":                                                  "r: ?",
 		"SELECT diagnosis, rank() OVER (ORDER BY avg(age) / 2 DESC) FROM patients GROUP BY 1":                                                          "rank: rank(/(avg(age), 2))",

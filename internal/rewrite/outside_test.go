@@ -26,8 +26,9 @@ const beyond = `
 	UPDATE visits SET cost = 'NaN' WHERE visit_id % 9 = 0;
 	UPDATE visits SET minutes = 100 WHERE visit_id % 5 = 0`
 
-// TestBeyondBounds proves what a value beyond its column's bounds is, on rows that have such ones: as a group key it is in no group, a
-// condition sees it, where that is total, and a sum counts it as the nearest bound. PostgreSQL is asked a statement that says so.
+// TestBeyondBounds proves what a value beyond its column's bounds is, on rows that have such ones: as a group key it is
+// in no group, a condition sees it, where that is total, and a sum counts it as the nearest bound. PostgreSQL is asked
+// a statement that says so.
 func TestBeyondBounds(t *testing.T) {
 	if err := theWorld.fill(rand.New(rand.NewPCG(3, 4)), 600); err != nil {
 		t.Fatal(err)
@@ -250,8 +251,14 @@ func TestBeyondBounds(t *testing.T) {
 		{`SELECT count(*) FROM patients WHERE age BETWEEN -5 AND -1`, ``},
 		{`SELECT count(*) FROM patients WHERE age IN (130, -1)`, ``},
 		{`SELECT count(*) FROM patients WHERE NOT age <= 120`, ``},
-		{`SELECT count(*), avg(age) FROM patients WHERE age >= 120`, `SELECT count(*), avg(least(age, 120)) FROM patients WHERE age >= 120`},
-		{`SELECT count(*), sum(age) FROM patients WHERE age > 125`, `SELECT count(*), sum(least(age, 120)) FROM patients WHERE age > 125`},
+		{
+			`SELECT count(*), avg(age) FROM patients WHERE age >= 120`,
+			`SELECT count(*), avg(least(age, 120)) FROM patients WHERE age >= 120`,
+		},
+		{
+			`SELECT count(*), sum(age) FROM patients WHERE age > 125`,
+			`SELECT count(*), sum(least(age, 120)) FROM patients WHERE age > 125`,
+		},
 		{`SELECT count(*) FROM patients WHERE weight = 'NaN'`, ``},
 		{`SELECT count(*) FROM patients WHERE admitted > '2021-12-31'`, ``},
 		{`SELECT count(*) FROM patients WHERE extract(year FROM admitted) = 2022`, ``},
@@ -260,11 +267,21 @@ func TestBeyondBounds(t *testing.T) {
 		{`SELECT count(*) FROM visits WHERE extract(year FROM starts) < 2020`, ``},
 		{`SELECT count(*) FROM visits WHERE cost * 2 > 4000`, ``},
 		{`SELECT count(*) FROM visits WHERE cost * minutes > 3000`, ``},
-		{`SELECT count(*) FROM patients WHERE admitted + 30 > '2022-02-01'`, `SELECT count(*) FROM patients WHERE least(admitted, '2021-12-31') + 30 > '2022-02-01'`}, // + may overflow
-		{`SELECT count(*) FROM patients WHERE (age * 17000000)::int8 > 2039999999`, `SELECT count(*) FROM patients WHERE age >= 120`},
+		// + may overflow
+		{
+			`SELECT count(*) FROM patients WHERE admitted + 30 > '2022-02-01'`,
+			`SELECT count(*) FROM patients WHERE least(admitted, '2021-12-31') + 30 > '2022-02-01'`,
+		},
+		{
+			`SELECT count(*) FROM patients WHERE (age * 17000000)::int8 > 2039999999`,
+			`SELECT count(*) FROM patients WHERE age >= 120`,
+		},
 		{`SELECT count(*) FILTER (WHERE age > 120), count(CASE WHEN age < 0 THEN 1 END) FROM patients`, ``},
 		// sums
-		{`SELECT sum(age), avg(age), min(age), max(age) FROM patients`, `SELECT sum(v), avg(v), min(v), max(v) FROM (SELECT CASE WHEN age IS NOT NULL THEN greatest(least(age, 120), 0) END v FROM patients) p`},
+		{
+			`SELECT sum(age), avg(age), min(age), max(age) FROM patients`,
+			`SELECT sum(v), avg(v), min(v), max(v) FROM (SELECT CASE WHEN age IS NOT NULL THEN greatest(least(age, 120), 0) END v FROM patients) p`,
+		},
 		{`SELECT avg(minutes) FROM visits`, `SELECT avg(least(minutes, 60)) FROM visits`},
 	} {
 		asked, err := wide.ask(q.sql, nil)
@@ -327,12 +344,17 @@ func TestBeyondIsPlanned(t *testing.T) {
 			if got != "" {
 				got += ", "
 			}
-			got += [...]string{rewrite.BeyondNoGroup: "no group ", rewrite.BeyondNearest: "nearest ", rewrite.BeyondCondition: "condition ", rewrite.BeyondKey: "key ", rewrite.BeyondDropped: "dropped "}[b.Use] + fmt.Sprint(b.Columns)
+			got += [...]string{
+				rewrite.BeyondNoGroup: "no group ", rewrite.BeyondNearest: "nearest ",
+				rewrite.BeyondCondition: "condition ", rewrite.BeyondKey: "key ", rewrite.BeyondDropped: "dropped ",
+			}[b.Use] +
+				fmt.Sprint(b.Columns)
 		}
 		if got != want {
 			t.Errorf("%s\nit is %q, want %q", sql, got, want)
 		}
-		if uncovered := strings.Contains(want, "condition") || strings.Contains(want, "key") || strings.Contains(want, "dropped"); asked.plan.Blocks[0].Uncovered != uncovered {
+		if uncovered := strings.Contains(want, "condition") || strings.Contains(want, "key") ||
+			strings.Contains(want, "dropped"); asked.plan.Blocks[0].Uncovered != uncovered {
 			t.Errorf("%s\nare rows left out, or taken for others, that nothing counts? %v", sql, !uncovered)
 		}
 	}

@@ -44,10 +44,12 @@ func (a *Analysis) planning(ctx context.Context, v Values, lookup Lookup, o Opti
 }
 
 // errDistributed is for what workers cannot send.
-var errDistributed = refusal.New(refusal.AnotherForm, "the main database is distributed, and cannot group by columns of a domain type or count distinct rows",
+var errDistributed = refusal.New(refusal.AnotherForm,
+	"the main database is distributed, and cannot group by columns of a domain type or count distinct rows",
 	pgerr.Hint("Nothing was charged. Group by other columns, or count the distinct values of one column."))
 
-// Plan computes what is charged and run for a private statement, with the values of its parameters. It stops where ctx ends.
+// Plan computes what is charged and run for a private statement, with the values of its parameters. It stops where ctx
+// ends.
 func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options) (_ *Plan, err error) {
 	defer guarded(&err)
 	b, err := a.planning(ctx, v, lookup, o)
@@ -85,7 +87,8 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 // releaseBytes is what a plan takes for each release, beside its texts.
 const releaseBytes = 4 << 10
 
-// Bytes is about how much memory a plan takes: that of its releases and texts, and of its keys, here and in its queries.
+// Bytes is about how much memory a plan takes: that of its releases and texts, and of its keys, here and in its
+// queries.
 func (p *Plan) Bytes() int {
 	n := len(p.Finish.SQL)
 	for _, line := range p.Explain {
@@ -145,15 +148,18 @@ func (p *Plan) stage(block int) int {
 // blockSteps is what it takes to print a block, a release or a histogram, and to read that again.
 const blockSteps = 120
 
-// printBlocks adds the measure queries of a query's blocks to the plan; equal blocks are measured once. It returns, for every planned block,
-// its number in the plan.
+// printBlocks adds the measure queries of a query's blocks to the plan; equal blocks are measured once. It returns, for
+// every planned block, its number in the plan.
 func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.Block) []int {
 	index := make([]int, len(q.Blocks))
 	for i, k := range q.Blocks {
 		b.Take(blockSteps * (1 + len(k.Releases) + len(k.Histograms)))
 		block := Block{}
 		if !k.Source.Empty {
-			block = Block{Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, ByKey: k.ByKey}
+			block = Block{
+				Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns,
+				Steps: k.Steps, Exists: k.Exists, ByKey: k.ByKey,
+			}
 			block.Unit, block.MostRows = k.Source.UnitName, k.Source.MaxRows
 			if k.PicksGroups {
 				block.Picked = k.MaxPartitionsContributed
@@ -165,13 +171,17 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 				block.Measure, block.Measured = query.Print(totals), releases
 			}
 			for _, h := range k.Histograms {
-				block.Histograms = append(block.Histograms, Histogram{Measure: query.Print(measure.Histogram(b.Base, k, h)), Releases: h.Releases})
+				block.Histograms = append(block.Histograms, Histogram{
+					Measure:  query.Print(measure.Histogram(b.Base, k, h)),
+					Releases: h.Releases,
+				})
 			}
 		}
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty, block.Compared, block.Limit, block.Chosen, block.Windows = k.DropsEmpty, k.Compared, k.Limit, k.Chosen, k.Windows
+		block.DropsEmpty, block.Compared, block.Limit, block.Chosen, block.Windows = k.DropsEmpty, k.Compared, k.Limit,
+			k.Chosen, k.Windows
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -245,7 +255,9 @@ func (b *Block) addColumns(list []Column) {
 // can be.
 func (b *planning) inPlan(p *Plan, at int, k *release.Block, column int, window bool) (block, place int) {
 	if window {
-		return at, slices.IndexFunc(p.Blocks[at].Windows, func(w Window) bool { return reflect.DeepEqual(w, k.Windows[column]) })
+		return at, slices.IndexFunc(p.Blocks[at].Windows, func(w Window) bool {
+			return reflect.DeepEqual(w, k.Windows[column])
+		})
 	}
 	return at, slices.IndexFunc(p.Blocks[at].Columns, func(c Column) bool { return sameColumn(c, k.Columns[column]) })
 }
@@ -261,11 +273,12 @@ func (b *Block) Shows(value func(release int) int64) bool {
 
 // Asked says whether the statement asks for a release; it may be there to say which groups exist alone.
 func (b *Block) Asked(release int) bool {
-	return !slices.Contains(b.Exists, release) || slices.ContainsFunc(b.Columns, func(c Column) bool { return slices.Contains(c.Releases, release) })
+	return !slices.Contains(b.Exists, release) || slices.ContainsFunc(
+		b.Columns, func(c Column) bool { return slices.Contains(c.Releases, release) })
 }
 
-// normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of public tables that
-// the answer does not.
+// normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of
+// public tables that the answer does not.
 func (b Block) normalised() Block {
 	b.Columns, b.Windows, b.Beyond, b.Uncovered, b.Steps, b.MostRows = nil, nil, nil, false, 0, 0
 	b.Releases = slices.Clone(b.Releases)
@@ -275,7 +288,8 @@ func (b Block) normalised() Block {
 	return b
 }
 
-// costs finds the statement's ε: the least of the tables' that it reads. A statement that releases nothing costs nothing.
+// costs finds the statement's ε: the least of the tables' that it reads. A statement that releases nothing costs
+// nothing.
 func (b *planning) costs(p *Plan) {
 	p.Epsilon, p.EpsilonMax = b.Schema.Policy.Defaults.Epsilon, b.Schema.Policy.Defaults.EpsilonMax
 	first := true
@@ -321,9 +335,9 @@ func (b *planning) proofs(p *Plan) {
 	}
 }
 
-// fingerprint names the question: the same for every text that measures and releases the same. It is made of the very SQL that
-// main runs, so two questions that could have different answers never share one. What the finish query computes of the
-// released values, and how it names them, is no part of it: it is free.
+// fingerprint names the question: the same for every text that measures and releases the same. It is made of the very
+// SQL that main runs, so two questions that could have different answers never share one. What the finish query
+// computes of the released values, and how it names them, is no part of it: it is free.
 func (b *planning) fingerprint(p *Plan) string {
 	type question struct {
 		SQL        string
@@ -354,7 +368,8 @@ func (b *planning) fingerprint(p *Plan) string {
 		stages = append(stages, q)
 	}
 	settings := b.Settings
-	settings.MaxRows, settings.Intervals = 0, false // blocks have what the first bounds; the second is computed of an answer
+	// blocks have what the first bounds; the second is computed of an answer
+	settings.MaxRows, settings.Intervals = 0, false
 	text, err := json.Marshal(parts{blocks, stages, b.Domains, settings})
 	if err != nil {
 		panic(err) // plain data

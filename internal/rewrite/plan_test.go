@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestPlansOfOneAnalysis plans statements for many values at once, and each plan again alone: what an analysis has cut and found is
-// shared by all plans of a statement, and none may leave a trace in it.
+// TestPlansOfOneAnalysis plans statements for many values at once, and each plan again alone: what an analysis has cut
+// and found is shared by all plans of a statement, and none may leave a trace in it.
 func TestPlansOfOneAnalysis(t *testing.T) {
 	for _, sql := range []string{
 		"SELECT ward, count(*), sum(age) FROM patients WHERE age BETWEEN $1 AND 90 GROUP BY ward",
@@ -40,7 +40,8 @@ func TestPlansOfOneAnalysis(t *testing.T) {
 			for range 4 {
 				all.Go(func() {
 					text := rewrite.Canonical(fmt.Sprint(value))
-					got, err := q.analysis.Plan(context.Background(), rewrite.Values{&text}, lookup{theWorld, q}, rewrite.Options{HashKey: "test"})
+					got, err := q.analysis.Plan(context.Background(), rewrite.Values{&text}, lookup{theWorld, q},
+						rewrite.Options{HashKey: "test"})
 					if err != nil {
 						t.Error(err)
 						return
@@ -65,7 +66,8 @@ var sameKeys = cmp.Comparer(func(a, b rewrite.Keys) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 })
 
-// TestCountsDecide: a count by which groups are shown says so: no mechanism may be taken for it that is never 0 over no rows.
+// TestCountsDecide: a count by which groups are shown says so: no mechanism may be taken for it that is never 0 over no
+// rows.
 func TestCountsDecide(t *testing.T) {
 	for sql, want := range map[string]bool{
 		"SELECT ward, count(*) FROM visits GROUP BY ward":          true, // without rows it is not shown

@@ -19,8 +19,8 @@ var notMeasured = map[string]string{
 	"Name":   "the finish query reads released columns by it",
 }
 
-// TestEveryNodeIsPrinted: every node type of package query is in the SQL of a query of the corpus that is marked sql, so that a change
-// of the printer can be read there.
+// TestEveryNodeIsPrinted: every node type of package query is in the SQL of a query of the corpus that is marked sql,
+// so that a change of the printer can be read there.
 func TestEveryNodeIsPrinted(t *testing.T) {
 	found, marked := map[string]bool{}, 0
 	for _, q := range corpus(t) {

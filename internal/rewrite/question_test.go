@@ -48,7 +48,11 @@ func TestSameQuestion(t *testing.T) {
 			{"SELECT count(*) FROM patients WHERE smoker AND (age > $1 OR diagnosis = $2)", "30|flu"},
 		},
 		{{"SELECT count(*) FROM patients WHERE smoker OR (age > 30 AND diagnosis = 'flu')", ""}},
-		{{"SELECT count(*) FROM patients WHERE income = 10", ""}, {"SELECT count(*) FROM patients WHERE income = 10.00", ""}, {"SELECT count(*) FROM patients WHERE income = $1", "10.0"}},
+		{
+			{"SELECT count(*) FROM patients WHERE income = 10", ""},
+			{"SELECT count(*) FROM patients WHERE income = 10.00", ""},
+			{"SELECT count(*) FROM patients WHERE income = $1", "10.0"},
+		},
 		{{"SELECT avg(income * 2.00) FROM patients", ""}, {"SELECT avg(income * $1::numeric) AS a FROM patients", "2.00"}},
 		{
 			{"SELECT count(*) FROM patients WHERE admitted >= '2020-06-01'", ""},
@@ -56,17 +60,41 @@ func TestSameQuestion(t *testing.T) {
 			{"SELECT count(*) FROM patients WHERE admitted >= 'June 1, 2020'", ""},
 			{"SELECT count(*) FROM patients WHERE date '20200601' <= admitted", ""},
 		},
-		{{"SELECT count(*) FROM patients WHERE seen > '2020-06-01'", ""}, {"SELECT count(*) FROM patients WHERE seen > timestamptz '2020-06-01 02:00+02'", ""}, {"SELECT count(*) FROM patients WHERE seen > $1", "2020-06-01 00:00:00+00"}},
-		{{"SELECT count(*) FROM patients WHERE diagnosis IN ('flu', 'cold')", ""}, {"SELECT count(*) FROM patients WHERE diagnosis = ANY ('{cold,flu,cold}')", ""}, {"SELECT count(*) FROM patients WHERE diagnosis = ANY ($1)", "{flu,cold}"}},
-		{{"SELECT count(*) FROM patients WHERE diagnosis NOT IN ('flu', 'cold')", ""}, {"SELECT count(*) FROM patients WHERE diagnosis NOT IN ('cold', 'flu')", ""}},
-		{{"SELECT count(*) FROM patients WHERE stay > '1 day'", ""}, {"SELECT count(*) FROM patients WHERE stay > $1", "1 day"}, {"SELECT count(*) FROM patients WHERE interval 'P1D' < stay", ""}},
+		{
+			{"SELECT count(*) FROM patients WHERE seen > '2020-06-01'", ""},
+			{"SELECT count(*) FROM patients WHERE seen > timestamptz '2020-06-01 02:00+02'", ""},
+			{"SELECT count(*) FROM patients WHERE seen > $1", "2020-06-01 00:00:00+00"},
+		},
+		{
+			{"SELECT count(*) FROM patients WHERE diagnosis IN ('flu', 'cold')", ""},
+			{"SELECT count(*) FROM patients WHERE diagnosis = ANY ('{cold,flu,cold}')", ""},
+			{"SELECT count(*) FROM patients WHERE diagnosis = ANY ($1)", "{flu,cold}"},
+		},
+		{
+			{"SELECT count(*) FROM patients WHERE diagnosis NOT IN ('flu', 'cold')", ""},
+			{"SELECT count(*) FROM patients WHERE diagnosis NOT IN ('cold', 'flu')", ""},
+		},
+		{{"SELECT count(*) FROM patients WHERE stay > '1 day'", ""}, {
+			"SELECT count(*) FROM patients WHERE stay > $1",
+			"1 day",
+		}, {"SELECT count(*) FROM patients WHERE interval 'P1D' < stay", ""}},
 		{{"SELECT count(*) FROM patients WHERE stay > '24 hours'", ""}},
-		{{"SELECT count(*) FROM patients WHERE admitted < current_date", ""}, {"SELECT count(*) FROM patients WHERE admitted < 'today'", ""}, {"SELECT count(*) FROM patients WHERE admitted < '2021-06-15'", ""}},
-		{{"SELECT count(*) FROM patients p, visits v WHERE p.id = v.patient_id AND p.age > 9", ""}, {"SELECT count(*) FROM patients a JOIN visits b ON b.patient_id = a.id WHERE a.age > 9", ""}},
+		{
+			{"SELECT count(*) FROM patients WHERE admitted < current_date", ""},
+			{"SELECT count(*) FROM patients WHERE admitted < 'today'", ""},
+			{"SELECT count(*) FROM patients WHERE admitted < '2021-06-15'", ""},
+		},
+		{
+			{"SELECT count(*) FROM patients p, visits v WHERE p.id = v.patient_id AND p.age > 9", ""},
+			{"SELECT count(*) FROM patients a JOIN visits b ON b.patient_id = a.id WHERE a.age > 9", ""},
+		},
 		{{"SELECT count(*) FROM patients WHERE name = 't1'", ""}},
 		{{"SELECT count(*) FROM patients WHERE name = 't2'", ""}},
 		{{"SELECT count(*) FROM patients WHERE name = 'T1'", ""}},
-		{{"SELECT count(*) FROM patients WHERE weight > 1.5", ""}, {"SELECT count(*) FROM patients WHERE weight > $1", "1.50"}},
+		{{"SELECT count(*) FROM patients WHERE weight > 1.5", ""}, {
+			"SELECT count(*) FROM patients WHERE weight > $1",
+			"1.50",
+		}},
 		{{"SELECT avg(LEAST(age, 50)) FROM patients", ""}, {"SELECT avg(LEAST(age, $1)) FROM patients", "50"}},
 		{{"SELECT avg(LEAST(age, $1)) FROM patients", "51"}},
 		{
@@ -78,8 +106,10 @@ func TestSameQuestion(t *testing.T) {
 			{"SELECT n * 2, count(*) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t GROUP BY 1", ""},
 			{"SELECT k * 2, count(*) FROM (SELECT patient_id, count(*) AS k FROM visits GROUP BY 1) t GROUP BY 1", ""},
 		},
-		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " + stageOf("smokers - visits"), ""}},
-		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " + stageOf("visits - smokers"), ""}},
+		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " +
+			stageOf("smokers - visits"), ""}},
+		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " +
+			stageOf("visits - smokers"), ""}},
 	}
 	seen := map[string]string{}
 	for _, group := range groups {
@@ -105,14 +135,19 @@ func TestSameQuestion(t *testing.T) {
 
 // stageOf makes a stage of the number of smokers and that of visits.
 func stageOf(of string) string {
-	return "(SELECT " + strings.NewReplacer("smokers", "(SELECT count(*) FROM patients WHERE smoker)", "visits", "(SELECT count(*) FROM visits)").Replace(of) + ")"
+	return "(SELECT " + strings.NewReplacer("smokers", "(SELECT count(*) FROM patients WHERE smoker)", "visits",
+		"(SELECT count(*) FROM visits)").Replace(of) + ")"
 }
 
 // TestClockIsPartOfTheQuestion: what depends on the clock is another question on another day.
 func TestClockIsPartOfTheQuestion(t *testing.T) {
 	for _, sql := range []string{
-		"SELECT count(*) FROM patients WHERE admitted < current_date", "SELECT count(*) FROM patients WHERE seen > now() - interval '30 days'", "SELECT avg(current_date - admitted) FROM patients",
-		"SELECT count(*) FROM patients WHERE admitted > 'yesterday'", "SELECT current_date - admitted > 365 AS old, count(*) FROM patients GROUP BY 1", "SELECT avg(extract(year FROM age(seen))) FROM patients",
+		"SELECT count(*) FROM patients WHERE admitted < current_date",
+		"SELECT count(*) FROM patients WHERE seen > now() - interval '30 days'",
+		"SELECT avg(current_date - admitted) FROM patients",
+		"SELECT count(*) FROM patients WHERE admitted > 'yesterday'",
+		"SELECT current_date - admitted > 365 AS old, count(*) FROM patients GROUP BY 1",
+		"SELECT avg(extract(year FROM age(seen))) FROM patients",
 	} {
 		today := theWorld.then()
 		tomorrow := theWorld.then()

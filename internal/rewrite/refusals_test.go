@@ -12,10 +12,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// withoutStatements are the reasons that no statement over the test's tables leads to: they say what a database or a policy
-// is like, or need a statement too long for a page.
+// withoutStatements are the reasons that no statement over the test's tables leads to: they say what a database or a
+// policy is like, or need a statement too long for a page.
 var withoutStatements = map[refusal.Reason]bool{
-	refusal.TooComplex: true, refusal.Database: true, refusal.EqualValues: true, refusal.NoMechanism: true, refusal.SmallGroups: true,
+	refusal.TooComplex: true, refusal.Database: true, refusal.EqualValues: true, refusal.NoMechanism: true,
+	refusal.SmallGroups:  true,
 	refusal.NotCertified: true,
 }
 
@@ -78,7 +79,8 @@ func TestRefusalsPage(t *testing.T) {
 			continue
 		}
 		t.Run(reason.Anchor(), func(t *testing.T) {
-			if verdict := wide.refusedAs(s.before); !strings.Contains(verdict, "refused "+reason.Code()) || !strings.HasSuffix(verdict, reason.Help()+"\n") {
+			if verdict := wide.refusedAs(s.before); !strings.Contains(verdict, "refused "+reason.Code()) ||
+				!strings.HasSuffix(verdict, reason.Help()+"\n") {
 				t.Errorf("before: %s\n%s", s.before.sql, verdict)
 			}
 			if d := wide.answeredAs(s.after); d != "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/gate"
 )
 
-// certified says why certify refuses the queries of a block as they are now, for what its releases are charged; nil: it does not.
+// certified says why certify refuses the queries of a block as they are now, for what its releases are charged; nil: it
+// does not.
 func (b *probed) certified() error {
 	var claims [][]certify.Claim
 	var done []certify.Certified
@@ -39,8 +40,8 @@ func (b *probed) equals(right *probed) bool {
 // sampled is of how many plans one is asked in `make test`.
 const sampled = 2
 
-// TestFaultsAreRefused: certify refuses a fault of a plan by the text alone, for what the plan is charged, or the fault makes no difference.
-// Whole, those that pass run on databases as TestSensitivity has them.
+// TestFaultsAreRefused: certify refuses a fault of a plan by the text alone, for what the plan is charged, or the fault
+// makes no difference. Whole, those that pass run on databases as TestSensitivity has them.
 func TestFaultsAreRefused(t *testing.T) {
 	all := slices.DeleteFunc(probes(t, theWorld), func(b *probed) bool { return uncertified[b.query.sql] })
 	for _, b := range all {

@@ -22,7 +22,8 @@ func relied(p *rewrite.Plan) map[policy.Name][]string {
 	return out
 }
 
-// TestReliesOn: a plan relies on the columns that it reads, those of the indexes that bound it, and those that a fact has taken out of it.
+// TestReliesOn: a plan relies on the columns that it reads, those of the indexes that bound it, and those that a fact
+// has taken out of it.
 func TestReliesOn(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT count(*) FROM patients":                                                                                          "patients: id",
@@ -52,13 +53,16 @@ func TestReliesOn(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsReliedOn: whatever becomes of the columns that a plan does not rely on, the statement is planned the same.
+// TestNothingElseIsReliedOn: whatever becomes of the columns that a plan does not rely on, the statement is planned the
+// same.
 func TestNothingElseIsReliedOn(t *testing.T) {
 	w := theWorld.then()
 	plans := 0
 	for _, c := range corpus(t) {
 		q, err := w.ask(c.sql, parameters(c.params))
-		if err != nil || q.plan == nil || !slices.ContainsFunc(q.plan.Blocks, func(k rewrite.Block) bool { return k.Measure.Text != "" || len(k.Histograms) > 0 }) {
+		if err != nil || q.plan == nil || !slices.ContainsFunc(q.plan.Blocks, func(k rewrite.Block) bool {
+			return k.Measure.Text != "" || len(k.Histograms) > 0
+		}) {
 			continue // nothing is measured
 		}
 		plans++

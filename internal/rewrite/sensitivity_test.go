@@ -17,8 +17,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
-// hostileDatabases is how many random databases the test builds in a plain session, and in each hostile one; each is compared
-// with all its neighbours.
+// hostileDatabases is how many random databases the test builds in a plain session, and in each hostile one; each is
+// compared with all its neighbours.
 const (
 	hostileDatabases        = 20
 	hostileSessionDatabases = 6
@@ -83,10 +83,14 @@ func (b *probed) print(q query.Query) rewrite.SQL { return query.Print(q).With(b
 func (b *probed) copied() *probed {
 	block := *b.block
 	block.Releases = slices.Clone(block.Releases)
-	return &probed{query: b.query, of: b.of, block: &block, facts: b.facts, trees: b.trees, sql: slices.Clone(b.sql), stages: b.stages}
+	return &probed{
+		query: b.query, of: b.of, block: &block, facts: b.facts, trees: b.trees, sql: slices.Clone(b.sql),
+		stages: b.stages,
+	}
 }
 
-// probes are the blocks of the corpus that measure something, each once. The clock is stopped: a statement is planned twice.
+// probes are the blocks of the corpus that measure something, each once. The clock is stopped: a statement is planned
+// twice.
 func probes(t *testing.T, w *world) []*probed {
 	w = w.then()
 	var all []*probed
@@ -260,9 +264,9 @@ func collect(k *rewrite.Block, results [][][]*string) *exact {
 	return e
 }
 
-// database builds one hostile database and compares it with all its neighbours, whose rows lie in another order on disk and are read in
-// another one, and with itself without the rows that belong to no unit, which count nowhere. It returns the problems of the plans, one
-// each, and leaves those plans out from now on.
+// database builds one hostile database and compares it with all its neighbours, whose rows lie in another order on disk
+// and are read in another one, and with itself without the rows that belong to no unit, which count nowhere. It returns
+// the problems of the plans, one each, and leaves those plans out from now on.
 func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	ctx := context.Background()
 	exec := func(sql string) {
@@ -300,7 +304,8 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	for unit, id := range rewritetest.Units {
 		exec("BEGIN")
 		exec(rewritetest.Without(unit))
-		exec(rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id", "bookings.booking_id"))
+		exec(rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id",
+			"bookings.booking_id"))
 		less := p.measure(t)
 		exec("ROLLBACK")
 		problems = append(problems, p.drop(func(i int, b *probed) string {
@@ -314,8 +319,8 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	return problems
 }
 
-// outside says which chained sum lies outside the range that follows from its count. The mechanism would move it there, so an answer
-// would be wrong without any noise.
+// outside says which chained sum lies outside the range that follows from its count. The mechanism would move it there,
+// so an answer would be wrong without any noise.
 func outside(k *rewrite.Block, e *exact) string {
 	for name, values := range e.values {
 		for i, r := range k.Releases {
@@ -324,7 +329,8 @@ func outside(k *rewrite.Block, e *exact) string {
 			}
 			lo, hi := r.PerRow.Lo*values[r.CountRef], r.PerRow.Hi*values[r.CountRef]
 			if values[i] < lo || values[i] > hi {
-				return fmt.Sprintf("%s is %d in group %q; its %d rows give %d to %d", r.Name, values[i], name, values[r.CountRef], lo, hi)
+				return fmt.Sprintf("%s is %d in group %q; its %d rows give %d to %d", r.Name, values[i], name, values[r.CountRef],
+					lo, hi)
 			}
 		}
 	}

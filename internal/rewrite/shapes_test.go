@@ -30,7 +30,8 @@ func line(n int, between, form string) string {
 	})
 }
 
-// shapes are statements that grow in one respect each: whatever a planning compares with each other, there are many of it.
+// shapes are statements that grow in one respect each: whatever a planning compares with each other, there are many of
+// it.
 var shapes = []shape{
 	{"branches of a scan", func(n int) string {
 		return "SELECT count(*) FROM (" + line(n, " UNION ALL ", "SELECT id FROM patients WHERE age = %[1]d") + ") x"
@@ -39,14 +40,18 @@ var shapes = []shape{
 		return "SELECT count(*) FROM (" + line(n, " UNION ALL ", "SELECT id FROM patients") + ") x"
 	}},
 	{"branches of many conditions", func(n int) string {
-		return "SELECT count(*) FROM (" + line(n, " UNION ALL ", "SELECT id FROM patients WHERE age > %[1]d AND score = %[1]d AND diagnosis = 'd%[1]d' AND ward IN ('a', 'b')") + ") x"
+		return "SELECT count(*) FROM (" + line(n, " UNION ALL ",
+			"SELECT id FROM patients WHERE age > %[1]d AND score = %[1]d AND diagnosis = 'd%[1]d' AND ward IN ('a', 'b')") +
+			") x"
 	}},
 	{"branches of joins", func(n int) string {
-		return "SELECT count(*) FROM (" + line(n, " UNION ALL ", "SELECT p.id FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.age = %[1]d") + ") x"
+		return "SELECT count(*) FROM (" + line(n, " UNION ALL ",
+			"SELECT p.id FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.age = %[1]d") + ") x"
 	}},
 	{"branches to the right", func(n int) string {
 		n = min(n, 60)
-		return "SELECT count(*) FROM (" + line(n, " UNION ALL (", "SELECT id FROM patients WHERE age = %[1]d") + strings.Repeat(")", n-1) + ") x"
+		return "SELECT count(*) FROM (" + line(n, " UNION ALL (", "SELECT id FROM patients WHERE age = %[1]d") +
+			strings.Repeat(")", n-1) + ") x"
 	}},
 	{"distinct branches", func(n int) string {
 		return "SELECT count(*) FROM (" + line(n, " UNION ", "SELECT id FROM patients WHERE age = %[1]d") + ") x"
@@ -57,7 +62,10 @@ var shapes = []shape{
 	{"constant branches", func(n int) string {
 		return "SELECT count(*) FROM patients p JOIN (" + line(n, " UNION ALL ", "SELECT %[1]d AS a") + ") x ON x.a = p.age"
 	}},
-	{"blocks of a union", func(n int) string { return line(n, " UNION ALL ", "SELECT count(*) FROM patients WHERE age = %[1]d") }},
+	{"blocks of a union", func(n int) string {
+		return line(n, " UNION ALL ",
+			"SELECT count(*) FROM patients WHERE age = %[1]d")
+	}},
 	{"equal blocks", func(n int) string { return line(n, " UNION ALL ", "SELECT count(*) FROM patients") }},
 	{"blocks of groups", func(n int) string {
 		return line(n, " UNION ALL ", "SELECT ward, count(*), avg(age) FROM patients WHERE age > %[1]d GROUP BY 1")
@@ -78,7 +86,8 @@ var shapes = []shape{
 		return "SELECT " + line(n, ", ", "percentile_cont(0.5) WITHIN GROUP (ORDER BY age+%[1]d)") + " FROM patients"
 	}},
 	{"percentiles of groups", func(n int) string {
-		return "SELECT ward, " + line(n, ", ", "percentile_cont(0.5) WITHIN GROUP (ORDER BY age+%[1]d)") + " FROM patients GROUP BY ward"
+		return "SELECT ward, " + line(n, ", ", "percentile_cont(0.5) WITHIN GROUP (ORDER BY age+%[1]d)") +
+			" FROM patients GROUP BY ward"
 	}},
 	{"extremes", func(n int) string { return "SELECT " + line(n, ", ", "max(age+%[1]d)") + " FROM patients" }},
 	{"counts", func(n int) string { return "SELECT " + line(n, ", ", "count(*)") + " FROM patients" }},
@@ -97,7 +106,8 @@ var shapes = []shape{
 	{"moments", func(n int) string { return "SELECT " + line(n, ", ", "stddev(age+%[1]d)") + " FROM patients" }},
 	{"pairs", func(n int) string { return "SELECT " + line(n, ", ", "corr(age,score+%[1]d)") + " FROM patients" }},
 	{"distinct counts", func(n int) string {
-		return "SELECT " + line(n, ", ", "count(DISTINCT ward) FILTER (WHERE age=%[1]d)") + " FROM visits JOIN patients ON patient_id = id"
+		return "SELECT " + line(n, ", ", "count(DISTINCT ward) FILTER (WHERE age=%[1]d)") +
+			" FROM visits JOIN patients ON patient_id = id"
 	}},
 	{"pivots", func(n int) string {
 		return "SELECT " + line(n, ", ", "sum(CASE WHEN age=%[1]d THEN 1 ELSE 0 END)") + " FROM patients"
@@ -113,11 +123,13 @@ var shapes = []shape{
 		return "SELECT sum(CASE age " + line(n, " ", "WHEN %[1]d THEN %[1]d") + " END) FROM patients"
 	}},
 	{"CASE arms that group", func(n int) string {
-		return "SELECT CASE " + line(n, " ", "WHEN age<%[1]d THEN 'a%[1]d'") + " ELSE 'z' END, count(*) FROM patients GROUP BY 1"
+		return "SELECT CASE " + line(n, " ", "WHEN age<%[1]d THEN 'a%[1]d'") +
+			" ELSE 'z' END, count(*) FROM patients GROUP BY 1"
 	}},
 	{"nested CASE", func(n int) string {
 		n = min(n, 110)
-		return "SELECT sum(" + line(n, "", "CASE WHEN age=%[1]d THEN 1 ELSE ") + "0" + strings.Repeat(" END", n) + ") FROM patients"
+		return "SELECT sum(" + line(n, "", "CASE WHEN age=%[1]d THEN 1 ELSE ") + "0" + strings.Repeat(" END", n) +
+			") FROM patients"
 	}},
 	{"IN list", func(n int) string {
 		return "SELECT count(*) FROM patients WHERE age IN (" + line(n, ",", "%[1]d") + ")"
@@ -150,7 +162,10 @@ var shapes = []shape{
 		n = min(n, 120)
 		return "SELECT sum(" + strings.Repeat("abs(", n) + "age" + strings.Repeat(")", n) + ") FROM patients"
 	}},
-	{"arguments of a function", func(n int) string { return "SELECT sum(greatest(" + line(n, ",", "age+%[1]d") + ")) FROM patients" }},
+	{"arguments of a function", func(n int) string {
+		return "SELECT sum(greatest(" + line(n, ",", "age+%[1]d") +
+			")) FROM patients"
+	}},
 	{"joins", func(n int) string {
 		return "SELECT count(*) FROM patients p0" + times(n, "", func(i int) string {
 			return fmt.Sprintf(" JOIN patients p%d ON p%d.id = p%d.id", i+1, i+1, i)
@@ -169,7 +184,8 @@ var shapes = []shape{
 		return "SELECT count(*) FROM visits v" + line(n, "", " JOIN profiles q%[1]d USING (patient_id)")
 	}},
 	{"comma joins", func(n int) string {
-		return "SELECT count(*) FROM patients p, " + line(n, ", ", "profiles q%[1]d") + " WHERE " + line(n, " AND ", "q%[1]d.patient_id=p.id")
+		return "SELECT count(*) FROM patients p, " + line(n, ", ", "profiles q%[1]d") + " WHERE " +
+			line(n, " AND ", "q%[1]d.patient_id=p.id")
 	}},
 	{"CTE levels", func(n int) string {
 		return "WITH c0 AS (SELECT * FROM patients)" + times(n, "", func(i int) string {
@@ -183,28 +199,35 @@ var shapes = []shape{
 		}) + fmt.Sprintf(" SELECT count(*) FROM c%d", n)
 	}},
 	{"CTEs of aggregates", func(n int) string {
-		return "WITH " + line(n, ", ", "c%[1]d AS (SELECT count(*) n FROM patients WHERE age=%[1]d)") + " SELECT " + line(n, "+", "c%[1]d.n") + " FROM " + line(n, ", ", "c%[1]d")
+		return "WITH " + line(n, ", ", "c%[1]d AS (SELECT count(*) n FROM patients WHERE age=%[1]d)") + " SELECT " +
+			line(n, "+", "c%[1]d.n") + " FROM " + line(n, ", ", "c%[1]d")
 	}},
 	{"CTE levels of groups", func(n int) string {
-		return "WITH c0 AS (SELECT patient_id, ward, count(*) n FROM visits GROUP BY 1, 2)" + times(n, "", func(i int) string {
-			return fmt.Sprintf(", c%d AS (SELECT patient_id, ward, sum(n) n FROM c%d GROUP BY 1, 2)", i+1, i)
-		}) + fmt.Sprintf(" SELECT count(*) FROM c%d", n)
+		return "WITH c0 AS (SELECT patient_id, ward, count(*) n FROM visits GROUP BY 1, 2)" +
+			times(n, "", func(i int) string {
+				return fmt.Sprintf(", c%d AS (SELECT patient_id, ward, sum(n) n FROM c%d GROUP BY 1, 2)", i+1, i)
+			}) + fmt.Sprintf(" SELECT count(*) FROM c%d", n)
 	}},
 	{"subquery levels", func(n int) string {
 		n = min(n, 60)
 		return "SELECT count(*) FROM " + strings.Repeat("(SELECT * FROM ", n) + "patients" + line(n, "", ") x%[1]d")
 	}},
 	{"EXISTS", func(n int) string {
-		return "SELECT count(*) FROM patients p WHERE " + line(n, " AND ", "EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.minutes = %[1]d)")
+		return "SELECT count(*) FROM patients p WHERE " +
+			line(n, " AND ", "EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.minutes = %[1]d)")
 	}},
 	{"EXISTS alternatives", func(n int) string {
-		return "SELECT count(*) FROM patients p WHERE " + line(n, " OR ", "EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.minutes = %[1]d)")
+		return "SELECT count(*) FROM patients p WHERE " +
+			line(n, " OR ", "EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.minutes = %[1]d)")
 	}},
 	{"correlated counts", func(n int) string {
-		return "SELECT " + line(n, ", ", "sum((SELECT count(*) FROM visits v WHERE v.patient_id = p.id AND v.minutes > %[1]d))") + " FROM patients p"
+		return "SELECT " +
+			line(n, ", ", "sum((SELECT count(*) FROM visits v WHERE v.patient_id = p.id AND v.minutes > %[1]d))") +
+			" FROM patients p"
 	}},
 	{"stages", func(n int) string {
-		return "SELECT count(*) FROM patients WHERE " + line(n, " AND ", "age > (SELECT avg(age) FROM patients WHERE score > %[1]d)")
+		return "SELECT count(*) FROM patients WHERE " + line(
+			n, " AND ", "age > (SELECT avg(age) FROM patients WHERE score > %[1]d)")
 	}},
 	{"grouping sets", func(n int) string {
 		return "SELECT count(*) FROM patients GROUP BY GROUPING SETS (" + line(n, ", ", "(ward)") + ")"
@@ -226,13 +249,17 @@ var shapes = []shape{
 	}},
 	{"equal group keys", func(n int) string { return "SELECT count(*) FROM patients GROUP BY " + line(n, ", ", "ward") }},
 	{"windows of rows", func(n int) string {
-		return "SELECT sum(" + line(n, "+", "w%[1]d") + ") FROM (SELECT " + line(n, ", ", "row_number() OVER (PARTITION BY patient_id ORDER BY visited, visit_id+%[1]d) w%[1]d") + " FROM visits) x"
+		return "SELECT sum(" + line(n, "+", "w%[1]d") + ") FROM (SELECT " +
+			line(n, ", ", "row_number() OVER (PARTITION BY patient_id ORDER BY visited, visit_id+%[1]d) w%[1]d") +
+			" FROM visits) x"
 	}},
 	{"windows of groups", func(n int) string {
-		return "SELECT ward, " + line(n, ", ", "sum(count(*)) OVER (ORDER BY ward ROWS %[1]d PRECEDING)") + " FROM patients GROUP BY ward"
+		return "SELECT ward, " + line(n, ", ", "sum(count(*)) OVER (ORDER BY ward ROWS %[1]d PRECEDING)") +
+			" FROM patients GROUP BY ward"
 	}},
 	{"named windows", func(n int) string {
-		return "SELECT ward, " + line(n, ", ", "sum(count(*)) OVER w%[1]d") + " FROM patients GROUP BY ward WINDOW " + line(n, ", ", "w%[1]d AS (ORDER BY ward ROWS %[1]d PRECEDING)")
+		return "SELECT ward, " + line(n, ", ", "sum(count(*)) OVER w%[1]d") + " FROM patients GROUP BY ward WINDOW " +
+			line(n, ", ", "w%[1]d AS (ORDER BY ward ROWS %[1]d PRECEDING)")
 	}},
 	{"HAVING", func(n int) string {
 		return "SELECT ward FROM patients GROUP BY ward HAVING " + line(n, " OR ", "count(*) > %[1]d")
@@ -247,16 +274,19 @@ var shapes = []shape{
 		return "SELECT " + line(n, ", ", "n+%[1]d AS c%[1]d") + " FROM (SELECT count(*) AS n FROM patients) x"
 	}},
 	{"columns below", func(n int) string {
-		return "SELECT " + line(n, ", ", "sum(c%[1]d)") + " FROM (SELECT " + line(n, ", ", "age+%[1]d AS c%[1]d") + " FROM patients) x"
+		return "SELECT " + line(n, ", ", "sum(c%[1]d)") + " FROM (SELECT " + line(n, ", ", "age+%[1]d AS c%[1]d") +
+			" FROM patients) x"
 	}},
 	{"order", func(n int) string {
 		return "SELECT ward, count(*) FROM patients GROUP BY ward ORDER BY " + line(n, ", ", "count(*)+%[1]d")
 	}},
 	{"VALUES", func(n int) string {
-		return "SELECT count(*) FROM patients p JOIN (VALUES " + line(n, ", ", "(%[1]d,'x%[1]d')") + ") v(a, b) ON v.a = p.age"
+		return "SELECT count(*) FROM patients p JOIN (VALUES " + line(n, ", ", "(%[1]d,'x%[1]d')") +
+			") v(a, b) ON v.a = p.age"
 	}},
 	{"grouped VALUES", func(n int) string {
-		return "SELECT v.b, count(*) FROM patients p JOIN (VALUES " + line(n, ", ", "(%[1]d,'x%[1]d')") + ") v(a, b) ON v.a = p.age GROUP BY v.b"
+		return "SELECT v.b, count(*) FROM patients p JOIN (VALUES " + line(n, ", ", "(%[1]d,'x%[1]d')") +
+			") v(a, b) ON v.a = p.age GROUP BY v.b"
 	}},
 	{"LIKE patterns", func(n int) string {
 		return "SELECT count(*) FROM patients WHERE " + line(n, " OR ", "diagnosis LIKE '%%d%[1]d%%'")
@@ -285,16 +315,20 @@ var shapes = []shape{
 		return "SELECT count(*) FROM visit_costs c" + line(n, "", " JOIN patients q%[1]d ON q%[1]d.id = c.id")
 	}},
 	{"anti-joins", func(n int) string {
-		return "SELECT count(*) FROM patients p WHERE " + line(n, " AND ", "p.id NOT IN (SELECT patient_id FROM profiles WHERE height = %[1]d)")
+		return "SELECT count(*) FROM patients p WHERE " +
+			line(n, " AND ", "p.id NOT IN (SELECT patient_id FROM profiles WHERE height = %[1]d)")
 	}},
 	{"public subqueries", func(n int) string {
-		return "SELECT count(*) FROM patients p WHERE " + line(n, " AND ", "ward IN (SELECT ward FROM wards WHERE beds > %[1]d)")
+		return "SELECT count(*) FROM patients p WHERE " +
+			line(n, " AND ", "ward IN (SELECT ward FROM wards WHERE beds > %[1]d)")
 	}},
 	{"conditions above items", func(n int) string {
-		return "SELECT count(*) FROM " + line(n, ", ", "(SELECT id,age+1 AS y,age FROM patients) x%[1]d") + " WHERE " + line(n, " AND ", "x%[1]d.id=x0.id AND x%[1]d.age>%[1]d")
+		return "SELECT count(*) FROM " + line(n, ", ", "(SELECT id,age+1 AS y,age FROM patients) x%[1]d") + " WHERE " +
+			line(n, " AND ", "x%[1]d.id=x0.id AND x%[1]d.age>%[1]d")
 	}},
 	{"conditions above one item", func(n int) string {
-		return "SELECT count(*) FROM (SELECT age+1 AS y," + line(n, ",", "age c%[1]d") + " FROM patients) x, wards w WHERE " + line(n, " AND ", "x.c%[1]d>0")
+		return "SELECT count(*) FROM (SELECT age+1 AS y," + line(n, ",", "age c%[1]d") + " FROM patients) x, wards w WHERE " +
+			line(n, " AND ", "x.c%[1]d>0")
 	}},
 	{"lateral items", func(n int) string {
 		return "SELECT count(*) FROM patients p" + line(n, "", ", LATERAL (SELECT p.age+%[1]d AS a) l%[1]d")

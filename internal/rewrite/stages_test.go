@@ -9,8 +9,8 @@ import (
 // stageVariants is how many answers of its stages a block is tried with.
 const stageVariants = 3
 
-// stageAnswers are answers that the stages before a block might give, whatever their noise: rows that are equal, NULL, or beyond all
-// bounds. A block that has no stage before it is tried once.
+// stageAnswers are answers that the stages before a block might give, whatever their noise: rows that are equal, NULL,
+// or beyond all bounds. A block that has no stage before it is tried once.
 func stageAnswers(p *rewrite.Plan, block int) [][][][]*rewrite.Canonical {
 	if len(p.Stages) == 0 || p.Stages[0].Blocks > block {
 		return [][][][]*rewrite.Canonical{nil}

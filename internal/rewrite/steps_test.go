@@ -26,14 +26,15 @@ func (p *polled) Err() error {
 
 func (p *polled) Value(any) any { return nil }
 
-// mostAllocations bounds what is allocated in planning a statement of shapeBytes, which takes about a tenth of a microsecond each: it counts
-// work that nobody has thought of counting.
+// mostAllocations bounds what is allocated in planning a statement of shapeBytes, which takes about a tenth of a
+// microsecond each: it counts work that nobody has thought of counting.
 const (
 	shapeBytes      = 4096
 	mostAllocations = 1_600_000
 )
 
-// TestShapesOfStatements plans statements that grow in one respect each. Whatever is compared with each other, planning ends soon.
+// TestShapesOfStatements plans statements that grow in one respect each. Whatever is compared with each other, planning
+// ends soon.
 func TestShapesOfStatements(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {

@@ -18,14 +18,14 @@ const someVerifier = "SCRAM-SHA-256$4096:0Hgp0DUP9zdWDNNc0OInIw==$ohxdOJ2SS2VSCy
 
 const tpch = "../../tests/bench/tpch/"
 
-// tpchExpected says how the answers to some queries differ from PostgreSQL's: a sum over no rows is 0 unless the count of its rows is
-// released.
+// tpchExpected says how the answers to some queries differ from PostgreSQL's: a sum over no rows is 0 unless the count
+// of its rows is released.
 var tpchExpected = map[string]string{
 	"q19.sql": "SELECT coalesce(revenue, 0) AS revenue FROM (@) AS q",
 }
 
-// TestTPCH plans the benchmark's queries, whose unit is reached through a chain of foreign keys, and holds their noiseless
-// answers against PostgreSQL's.
+// TestTPCH plans the benchmark's queries, whose unit is reached through a chain of foreign keys, and holds their
+// noiseless answers against PostgreSQL's.
 func TestTPCH(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(tpch + name)
@@ -77,8 +77,8 @@ const byName = `
 SELECT count(*) FROM customer WHERE c_nationkey = (SELECT n_nationkey FROM nation WHERE n_name = 'CHINA')
 `
 
-// TestTPCHAtScale plans the benchmark's queries as published, under policies that say nothing of the tables' rows, and as many as there are at
-// scales 1 and 100, and prepares the noise of all their releases.
+// TestTPCHAtScale plans the benchmark's queries as published, under policies that say nothing of the tables' rows, and
+// as many as there are at scales 1 and 100, and prepares the noise of all their releases.
 func TestTPCHAtScale(t *testing.T) {
 	ctx := context.Background()
 	read := func(name string) string {
@@ -99,7 +99,8 @@ func TestTPCHAtScale(t *testing.T) {
 	}
 }
 
-// plansAt plans queries under a policy that says how many rows the private tables have at a scale; at 0 it says nothing of them.
+// plansAt plans queries under a policy that says how many rows the private tables have at a scale; at 0 it says nothing
+// of them.
 func (w *world) plansAt(t *testing.T, rules string, scale int64, queries string) {
 	ctx, at := context.Background(), *w
 	if scale > 0 {
@@ -137,7 +138,8 @@ func (w *world) plansAt(t *testing.T, rules string, scale int64, queries string)
 				if _, err := mechanism.Prepare(r, mechanism.Guarantee{Epsilon: 1}); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if most := 6e6 * 110_000 * float64(scale); scale > 0 && r.Kind == mechanism.Scalar && float64(r.Range[0].Hi)*r.Grid.Step > most {
+				if most := 6e6 * 110_000 * float64(scale); scale > 0 && r.Kind == mechanism.Scalar &&
+					float64(r.Range[0].Hi)*r.Grid.Step > most {
 					t.Errorf("%s: %s lies in %v × %g, want no more than %g", name, r.Name, r.Range, r.Grid.Step, most)
 				}
 				prepared++

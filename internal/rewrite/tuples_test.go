@@ -11,7 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
-// TestPublicRowsChange: what becomes of a public row between plan and measure takes its group away, and moves or fails nothing else.
+// TestPublicRowsChange: what becomes of a public row between plan and measure takes its group away, and moves or fails
+// nothing else.
 func TestPublicRowsChange(t *testing.T) {
 	ctx, w := context.Background(), theWorld
 	exec := func(sql string) {
@@ -22,8 +23,11 @@ func TestPublicRowsChange(t *testing.T) {
 	}
 	w.pin(plain)
 	exec(rewritetest.Hostile(rand.New(rand.NewPCG(3, 4)), 0))
-	exec("INSERT INTO patients (id, name, score, diagnosis, ward, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'onc'])[i % 3 + 1], '2021-01-01' FROM generate_series(1, 60) i")
-	asked, err := w.ask("SELECT w.ward, w.name, w.floor, count(*) FROM patients p JOIN wards w ON w.ward = p.ward GROUP BY w.ward", nil)
+	exec(
+		"INSERT INTO patients (id, name, score, diagnosis, ward, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'onc'])[i % 3 + 1], '2021-01-01' FROM generate_series(1, 60) i")
+	asked,
+		err := w.ask(
+		"SELECT w.ward, w.name, w.floor, count(*) FROM patients p JOIN wards w ON w.ward = p.ward GROUP BY w.ward", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +56,10 @@ func TestPublicRowsChange(t *testing.T) {
 		t.Fatalf("counts %v, want those of three wards", before)
 	}
 	for _, change := range []struct{ do, undo, gone string }{
-		{"UPDATE wards SET name = 'Renamed' WHERE ward = 'icu'", "UPDATE wards SET name = 'Intensive care' WHERE ward = 'icu'", "icu"},
+		{
+			"UPDATE wards SET name = 'Renamed' WHERE ward = 'icu'",
+			"UPDATE wards SET name = 'Intensive care' WHERE ward = 'icu'", "icu",
+		},
 		{"DELETE FROM wards WHERE ward = 'er'", "INSERT INTO wards VALUES ('er', 'Emergency', 0, 12)", "er"},
 		{"UPDATE wards SET floor = 1 WHERE ward = 'onc'", "UPDATE wards SET floor = 2 WHERE ward = 'onc'", "onc"},
 	} {
@@ -70,8 +77,8 @@ func TestPublicRowsChange(t *testing.T) {
 	}
 }
 
-// TestListedKeys: of a private column with values_from main names the groups whose keys the public table has, and NULL, and no others: not one
-// that a person alone has, and not one that has left the table. No list is sent to it.
+// TestListedKeys: of a private column with values_from main names the groups whose keys the public table has, and NULL,
+// and no others: not one that a person alone has, and not one that has left the table. No list is sent to it.
 func TestListedKeys(t *testing.T) {
 	ctx, w := context.Background(), theWorld
 	exec := func(sql string) {
@@ -82,7 +89,8 @@ func TestListedKeys(t *testing.T) {
 	}
 	w.pin(plain)
 	exec(rewritetest.Hostile(rand.New(rand.NewPCG(3, 4)), 0))
-	exec("INSERT INTO patients (id, name, score, diagnosis, ward, age, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'secret', NULL])[i % 4 + 1], 30, '2021-01-01' FROM generate_series(1, 80) i")
+	exec(
+		"INSERT INTO patients (id, name, score, diagnosis, ward, age, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'secret', NULL])[i % 4 + 1], 30, '2021-01-01' FROM generate_series(1, 80) i")
 	defer exec("DELETE FROM patients WHERE id > 7000")
 	for _, sql := range []string{
 		"SELECT ward, count(*) FROM patients GROUP BY ward",
@@ -117,12 +125,14 @@ func TestListedKeys(t *testing.T) {
 					t.Errorf("%s: main names a group that the list has not", sql)
 				}
 				if ward := all[0].texts[i][0]; ward != nil {
-					names[*ward] = slices.ContainsFunc(all[0].values[name], func(n int64) bool { return n != 0 }) || len(all[0].bins[name]) > 0
+					names[*ward] = slices.ContainsFunc(all[0].values[name], func(n int64) bool { return n != 0 }) ||
+						len(all[0].bins[name]) > 0
 				}
 			}
 			return names
 		}
-		exec("INSERT INTO visits (visit_id, patient_id, ward, visited, minutes, urgent, cost) SELECT 90000 + id, id, 'er', '2021-01-01', 5, true, 7 FROM patients WHERE id > 7000")
+		exec(
+			"INSERT INTO visits (visit_id, patient_id, ward, visited, minutes, urgent, cost) SELECT 90000 + id, id, 'er', '2021-01-01', 5, true, 7 FROM patients WHERE id > 7000")
 		if got := named(); !got["icu"] || !got["er"] || got["secret"] {
 			t.Errorf("%s: groups %v", sql, got)
 		}
@@ -134,7 +144,8 @@ func TestListedKeys(t *testing.T) {
 	}
 }
 
-// TestPublicBoundsChange: bounds that were read from public rows are proven of them as long as they hold, and not when a row has left them.
+// TestPublicBoundsChange: bounds that were read from public rows are proven of them as long as they hold, and not when
+// a row has left them.
 func TestPublicBoundsChange(t *testing.T) {
 	ctx, w := context.Background(), theWorld
 	asked, err := w.ask("SELECT sum(w.beds), avg(w.floor + 1) FROM patients p JOIN wards w ON w.ward = p.ward", nil)
@@ -171,14 +182,16 @@ func TestPublicBoundsChange(t *testing.T) {
 	}
 }
 
-// TestReadRowsAreConstants: a statement means the rows that were read of a public query, whatever becomes of its tables, and needs no proof
-// of them (docs/privacy.md P4g).
+// TestReadRowsAreConstants: a statement means the rows that were read of a public query, whatever becomes of its
+// tables, and needs no proof of them (docs/privacy.md P4g).
 func TestReadRowsAreConstants(t *testing.T) {
 	ctx, w := context.Background(), theWorld
 	if err := w.fill(rand.New(rand.NewPCG(3, 4)), oraclePatients); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := w.ask("SELECT w.rank, count(*) FROM patients p JOIN (SELECT ward, rank() OVER (ORDER BY beds DESC) AS rank FROM wards) w ON w.ward = p.ward GROUP BY w.rank", nil)
+	asked,
+		err := w.ask(
+		"SELECT w.rank, count(*) FROM patients p JOIN (SELECT ward, rank() OVER (ORDER BY beds DESC) AS rank FROM wards) w ON w.ward = p.ward GROUP BY w.rank", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

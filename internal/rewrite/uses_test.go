@@ -8,7 +8,8 @@ import (
 )
 
 func TestUses(t *testing.T) {
-	const unit, frequent = "count(DISTINCT), join, group by inside a subquery", "filter, count, group by (frequent values only)"
+	const unit, frequent = "count(DISTINCT), join, group by inside a subquery",
+		"filter, count, group by (frequent values only)"
 	for _, c := range []struct{ relation, column, upper, uses string }{
 		{"patients", "id", "", unit},
 		{"patients", "name", "", frequent},

@@ -35,7 +35,8 @@ func TestValidGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for average, want := range map[int]string{120: "120.0", 155: "150", 165: "170", 200: "200.0"} {
-		if _, err := w.main.Exec(context.Background(), fmt.Sprintf("TRUNCATE profiles; INSERT INTO profiles SELECT i, 'Rome', %d FROM generate_series(1, 9) i", average)); err != nil {
+		if _, err := w.main.Exec(context.Background(), fmt.Sprintf(
+			"TRUNCATE profiles; INSERT INTO profiles SELECT i, 'Rome', %d FROM generate_series(1, 9) i", average)); err != nil {
 			t.Fatal(err)
 		}
 		q, err := w.ask("SELECT avg(height) FROM profiles", nil)

@@ -66,8 +66,8 @@ func TestWithIntervals(t *testing.T) {
 	}
 }
 
-// TestIntervalsOfTheCorpus: whatever is answered is answered with the ends of its intervals too. The columns of the client's are those that it
-// has without them, and an end has its aggregate's type.
+// TestIntervalsOfTheCorpus: whatever is answered is answered with the ends of its intervals too. The columns of the
+// client's are those that it has without them, and an end has its aggregate's type.
 func TestIntervalsOfTheCorpus(t *testing.T) {
 	w := theWorld.then()
 	w.wide = true
@@ -107,7 +107,8 @@ func TestIntervalsOfTheCorpus(t *testing.T) {
 	}
 }
 
-// TestMaxRows: a session counts with fewer rows of a unit than the policy allows, and never with more. What is left out then, nobody vouches for.
+// TestMaxRows: a session counts with fewer rows of a unit than the policy allows, and never with more. What is left out
+// then, nobody vouches for.
 func TestMaxRows(t *testing.T) {
 	for _, c := range []struct {
 		maxRows int
@@ -132,7 +133,8 @@ func TestMaxRows(t *testing.T) {
 	}
 }
 
-// TestIntervalsOfNestedCalls: the two columns of an expression take work in proportion to it, however deep the aggregate is.
+// TestIntervalsOfNestedCalls: the two columns of an expression take work in proportion to it, however deep the
+// aggregate is.
 func TestIntervalsOfNestedCalls(t *testing.T) {
 	nested := func(n int) uint64 {
 		sql := "SELECT " + strings.Repeat("round(", n) + "avg(age)" + strings.Repeat(")", n) + " FROM patients"

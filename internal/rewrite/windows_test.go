@@ -6,26 +6,34 @@ import (
 	"testing"
 )
 
-// TestOrders: where a statement, or the query that it selects from, sorts or ranks groups by an aggregate, the plan knows by which; where it
-// reads others than all groups, by none.
+// TestOrders: where a statement, or the query that it selects from, sorts or ranks groups by an aggregate, the plan
+// knows by which; where it reads others than all groups, by none.
 func TestOrders(t *testing.T) {
 	const groups = "(SELECT diagnosis, max(age) AS a, count(*) AS n FROM patients GROUP BY diagnosis) t"
 	for sql, want := range map[string]string{
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3":                                                 "count(*) true 3 false",
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY count(*)":                                                       "count(*) false 0 false",
-		"SELECT diagnosis, n FROM " + groups + " ORDER BY n DESC LIMIT 5":                                                             "count(*) true 5 false",
-		"SELECT n AS x, diagnosis FROM " + groups + " ORDER BY x DESC":                                                                "count(*) true 0 false",
-		"SELECT * FROM " + groups + " ORDER BY t.n":                                                                                   "count(*) false 0 false",
-		"SELECT diagnosis FROM " + groups + " ORDER BY n LIMIT 1":                                                                     "count(*) false 1 false",
-		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward, n FROM t ORDER BY 2 DESC LIMIT 2":               "count(*) true 2 false",
-		"SELECT ward, sum(n) FROM (SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t GROUP BY 1 ORDER BY 2 DESC":   "count(*) true 0 false",
-		"SELECT diagnosis, rank() OVER (ORDER BY count(*) DESC) FROM patients GROUP BY 1":                                             "count(*) true 0 true",
-		"SELECT diagnosis, dense_rank() OVER (ORDER BY n DESC) FROM " + groups:                                                        "count(*) true 0 true",
-		"SELECT diagnosis, row_number() OVER (ORDER BY count(*)) AS r FROM patients GROUP BY 1 ORDER BY diagnosis":                    "count(*) false 0 true",
-		"SELECT ward, diagnosis, rank() OVER (PARTITION BY ward ORDER BY count(*)) FROM patients GROUP BY 1, 2":                       "",
-		"SELECT diagnosis, n FROM " + groups + " WHERE n > 3 ORDER BY n":                                                              "? false 0 false",
-		"SELECT diagnosis, n FROM " + groups + " ORDER BY n OFFSET 2":                                                                 "? false 0 false",
-		"SELECT diagnosis, n FROM " + groups + " ORDER BY diagnosis":                                                                  "",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3": "count(*) true 3 false",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY count(*)":       "count(*) false 0 false",
+		"SELECT diagnosis, n FROM " + groups +
+			" ORDER BY n DESC LIMIT 5": "count(*) true 5 false",
+		"SELECT n AS x, diagnosis FROM " + groups +
+			" ORDER BY x DESC": "count(*) true 0 false",
+		"SELECT * FROM " + groups +
+			" ORDER BY t.n": "count(*) false 0 false",
+		"SELECT diagnosis FROM " + groups +
+			" ORDER BY n LIMIT 1": "count(*) false 1 false",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward, n FROM t ORDER BY 2 DESC LIMIT 2":             "count(*) true 2 false",
+		"SELECT ward, sum(n) FROM (SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t GROUP BY 1 ORDER BY 2 DESC": "count(*) true 0 false",
+		"SELECT diagnosis, rank() OVER (ORDER BY count(*) DESC) FROM patients GROUP BY 1":                                           "count(*) true 0 true",
+		"SELECT diagnosis, dense_rank() OVER (ORDER BY n DESC) FROM " +
+			groups: "count(*) true 0 true",
+		"SELECT diagnosis, row_number() OVER (ORDER BY count(*)) AS r FROM patients GROUP BY 1 ORDER BY diagnosis": "count(*) false 0 true",
+		"SELECT ward, diagnosis, rank() OVER (PARTITION BY ward ORDER BY count(*)) FROM patients GROUP BY 1, 2":    "",
+		"SELECT diagnosis, n FROM " + groups +
+			" WHERE n > 3 ORDER BY n": "? false 0 false",
+		"SELECT diagnosis, n FROM " + groups +
+			" ORDER BY n OFFSET 2": "? false 0 false",
+		"SELECT diagnosis, n FROM " + groups +
+			" ORDER BY diagnosis": "",
 		"SELECT diagnosis, n FROM (SELECT diagnosis, count(*) AS n FROM patients GROUP BY 1 LIMIT 2) t ORDER BY n":                    "? false 0 false",
 		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING count(*) > 3 ORDER BY 2":                                          "? false 0 false",
 		"SELECT ward, sum(n) FROM (SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t GROUP BY 1 HAVING sum(n) > 3": "",
@@ -65,28 +73,36 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestChosen: in which statements released values choose groups in another way than by LIMIT behind an order, and which aggregates choose.
+// TestChosen: in which statements released values choose groups in another way than by LIMIT behind an order, and which
+// aggregates choose.
 func TestChosen(t *testing.T) {
 	const groups = "(SELECT diagnosis, percentile_disc(0.5) WITHIN GROUP (ORDER BY age) AS m, count(*) AS n FROM patients WHERE income > 3 GROUP BY diagnosis) t"
 	const both = "percentile_disc(age) count(*)"
 	for sql, want := range map[string]string{
-		"SELECT diagnosis, count(*), avg(age) FROM patients GROUP BY 1":                                                                   "no []",
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING diagnosis <> 'flu'":                                                   "no []",
-		"SELECT diagnosis, avg(age) FROM patients GROUP BY 1 HAVING count(*) > 3":                                                         "yes [count(*)]",
-		"SELECT diagnosis, avg(age), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3":                                           "no [avg(age)]",
-		"SELECT diagnosis, avg(age), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3 OFFSET 3":                                  "yes [avg(age)]",
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC OFFSET 3":                                                    "yes [count(*)]",
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 1 + 2":                                                 "yes [count(*)]",
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 1 LIMIT 3":                                                          "no []",
-		"SELECT DISTINCT ON (ward) ward, diagnosis, count(*) FROM patients GROUP BY 1, 2 ORDER BY 1, 3":                                   "yes [count(*)]",
-		"SELECT DISTINCT ON (ward) ward, diagnosis, count(*) FROM patients GROUP BY 1, 2 ORDER BY 1, 2":                                   "no []",
-		"SELECT * FROM " + groups + " WHERE diagnosis <> 'flu'":                                                                           "no []",
-		"SELECT * FROM " + groups + " WHERE t.n > 3":                                                                                      "yes [" + both + "]",
-		"SELECT * FROM " + groups + " ORDER BY n LIMIT 2":                                                                                 "no [count(*)]",
-		"SELECT * FROM (SELECT diagnosis, n AS c FROM " + groups + ") u WHERE c > 3":                                                      "yes [" + both + "]",
-		"SELECT * FROM (SELECT diagnosis, n AS c FROM " + groups + ") u ORDER BY c LIMIT 2":                                               "yes [" + both + "]",
-		"SELECT * FROM " + groups + " JOIN (SELECT 'flu' AS diagnosis) d USING (diagnosis)":                                               "no []",
-		"SELECT * FROM " + groups + " JOIN (SELECT 'flu' AS x) d ON d.x = t.diagnosis AND n > 3":                                          "yes [" + both + "]",
+		"SELECT diagnosis, count(*), avg(age) FROM patients GROUP BY 1":                                  "no []",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING diagnosis <> 'flu'":                  "no []",
+		"SELECT diagnosis, avg(age) FROM patients GROUP BY 1 HAVING count(*) > 3":                        "yes [count(*)]",
+		"SELECT diagnosis, avg(age), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3":          "no [avg(age)]",
+		"SELECT diagnosis, avg(age), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3 OFFSET 3": "yes [avg(age)]",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC OFFSET 3":                   "yes [count(*)]",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 1 + 2":                "yes [count(*)]",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 1 LIMIT 3":                         "no []",
+		"SELECT DISTINCT ON (ward) ward, diagnosis, count(*) FROM patients GROUP BY 1, 2 ORDER BY 1, 3":  "yes [count(*)]",
+		"SELECT DISTINCT ON (ward) ward, diagnosis, count(*) FROM patients GROUP BY 1, 2 ORDER BY 1, 2":  "no []",
+		"SELECT * FROM " + groups +
+			" WHERE diagnosis <> 'flu'": "no []",
+		"SELECT * FROM " + groups +
+			" WHERE t.n > 3": "yes [" + both + "]",
+		"SELECT * FROM " + groups +
+			" ORDER BY n LIMIT 2": "no [count(*)]",
+		"SELECT * FROM (SELECT diagnosis, n AS c FROM " + groups +
+			") u WHERE c > 3": "yes [" + both + "]",
+		"SELECT * FROM (SELECT diagnosis, n AS c FROM " + groups +
+			") u ORDER BY c LIMIT 2": "yes [" + both + "]",
+		"SELECT * FROM " + groups +
+			" JOIN (SELECT 'flu' AS diagnosis) d USING (diagnosis)": "no []",
+		"SELECT * FROM " + groups +
+			" JOIN (SELECT 'flu' AS x) d ON d.x = t.diagnosis AND n > 3": "yes [" + both + "]",
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward, n FROM t ORDER BY 2 DESC LIMIT 2":                   "no [count(*)]",
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1), u AS (SELECT * FROM t WHERE n > 3) SELECT * FROM u":             "yes [count(*)]",
 		"SELECT ward, count(*) FROM patients GROUP BY 1 UNION ALL SELECT diagnosis, count(*) FROM patients GROUP BY 1":                    "no [], no []",
@@ -123,9 +139,11 @@ func TestChosen(t *testing.T) {
 func TestWindows(t *testing.T) {
 	const groups = "(SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t"
 	for sql, want := range map[string]string{
-		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1":                   "r [] false",
-		"SELECT ward, sum(n) OVER (PARTITION BY ward) AS r FROM " + groups:                                          "r [0] true",
-		"SELECT ward, 2 * sum(n) OVER (ORDER BY t.ward, diagnosis) AS r FROM " + groups:                             "sum [] false",
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1": "r [] false",
+		"SELECT ward, sum(n) OVER (PARTITION BY ward) AS r FROM " +
+			groups: "r [0] true",
+		"SELECT ward, 2 * sum(n) OVER (ORDER BY t.ward, diagnosis) AS r FROM " +
+			groups: "sum [] false",
 		"SELECT ward, sum(n) OVER w FROM " + groups + " WINDOW w AS (ORDER BY ward)":                                "shown",
 		"SELECT diagnosis, sum(count(*)) OVER w AS r FROM patients GROUP BY 1 WINDOW w AS (PARTITION BY diagnosis)": "r [0] true",
 		"SELECT age / 10, sum(count(*)) OVER (ORDER BY age / 10 RANGE 2 PRECEDING) AS r FROM patients GROUP BY 1":   "r [] false",

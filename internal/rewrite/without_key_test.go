@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestRowsWithoutKey: without an index, the first row of a unit and a row's number go by every column that the statement names, and no proof is asked of
-// main that it could not give.
+// TestRowsWithoutKey: without an index, the first row of a unit and a row's number go by every column that the
+// statement names, and no proof is asked of main that it could not give.
 func TestRowsWithoutKey(t *testing.T) {
 	visits := policy.Name{Schema: "public", Relation: "visits"}
 	keyless := *theWorld.schema.Relations[visits]

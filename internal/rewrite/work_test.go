@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// heaviest are statements near the limit of work, each of another kind, that are busy with one person's row alone. %s is the
-// person's name.
+// heaviest are statements near the limit of work, each of another kind, that are busy with one person's row alone. %s
+// is the person's name.
 var heaviest = []string{
 	"SELECT count(*) FROM patients p, generate_series(1, 200) a(x), generate_series(1, 250) b(y) WHERE p.name = '%s'",
 	"SELECT count(DISTINCT x * 1000 + y), sum(x * y), avg(x + y) FROM patients p, generate_series(1, 120) a(x), generate_series(1, 150) b(y) WHERE p.name = '%s'",
@@ -37,8 +37,8 @@ func TestHeaviestAreNearTheLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkStep reports what one person's row adds to the statements that are the most work, in main's processor time: in all, and by
-// each step that was counted. Where the limit was chosen, a step took 8 ns at the most.
+// BenchmarkStep reports what one person's row adds to the statements that are the most work, in main's processor time:
+// in all, and by each step that was counted. Where the limit was chosen, a step took 8 ns at the most.
 func BenchmarkStep(b *testing.B) {
 	ctx := context.Background()
 	exec := func(sql string) {
@@ -66,7 +66,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// busy is the processor time that main needs for a statement, as Linux tells it, and the steps that were counted for it.
+// busy is the processor time that main needs for a statement, as Linux tells it, and the steps that were counted for
+// it.
 func busy(b *testing.B, sql string) (time.Duration, int64) {
 	q, err := theWorld.ask(sql, nil)
 	if err != nil {

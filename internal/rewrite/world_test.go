@@ -75,9 +75,11 @@ func runWorld(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// newWorld makes a database from a schema, a shadow by setup, and reads what rewrite sees of them. The policy's DSNs are
-// ${PREFIX_MAIN} and so on.
-func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, policyText string, schema ...string) (*world, error) {
+// newWorld makes a database from a schema, a shadow by setup, and reads what rewrite sees of them. The policy's DSNs
+// are ${PREFIX_MAIN} and so on.
+func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, policyText string, schema ...string) (
+	*world, error,
+) {
 	admin, err := pgx.Connect(ctx, server.DSN("postgres", pgserver.Superuser))
 	if err != nil {
 		return nil, err
@@ -120,19 +122,37 @@ func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, policy
 
 // plain is a session that has set nothing; settings are what rewrite sees of it.
 var (
-	plain    = backend.Settings{TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres", ExtraFloatDigits: "1", ByteaOutput: "hex"}
+	plain = backend.Settings{
+		TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres", ExtraFloatDigits: "1",
+		ByteaOutput: "hex",
+	}
 	settings = (&world{session: plain}).settings()
 )
 
-// sessions are those under which every test of privacy and of meaning runs: text that PostgreSQL prints there is not the text that it
-// reads back, instants fall into gaps and overlaps of daylight saving, and a day may be skipped.
+// sessions are those under which every test of privacy and of meaning runs: text that PostgreSQL prints there is not
+// the text that it reads back, instants fall into gaps and overlaps of daylight saving, and a day may be skipped.
 var sessions = map[string]backend.Settings{
-	"plain":    plain,
-	"few":      {TimeZone: "Asia/Kolkata", DateStyle: "SQL, DMY", IntervalStyle: "sql_standard", ExtraFloatDigits: "-15", ByteaOutput: "escape"},
-	"posix":    {TimeZone: "EST5CST-20,M3.2.0,M11.1.0", DateStyle: "SQL, MDY", IntervalStyle: "postgres", ExtraFloatDigits: "0", ByteaOutput: "hex"},
-	"german":   {TimeZone: "<+1345>-13:45", DateStyle: "German, DMY", IntervalStyle: "iso_8601", ExtraFloatDigits: "3", ByteaOutput: "escape"},
-	"half":     {TimeZone: "Australia/Lord_Howe", DateStyle: "Postgres, MDY", IntervalStyle: "postgres_verbose", ExtraFloatDigits: "1", ByteaOutput: "hex"},
-	"new york": {TimeZone: "America/New_York", DateStyle: "ISO, YMD", IntervalStyle: "postgres", ExtraFloatDigits: "-3", ByteaOutput: "hex"},
+	"plain": plain,
+	"few": {
+		TimeZone: "Asia/Kolkata", DateStyle: "SQL, DMY", IntervalStyle: "sql_standard", ExtraFloatDigits: "-15",
+		ByteaOutput: "escape",
+	},
+	"posix": {
+		TimeZone: "EST5CST-20,M3.2.0,M11.1.0", DateStyle: "SQL, MDY", IntervalStyle: "postgres",
+		ExtraFloatDigits: "0", ByteaOutput: "hex",
+	},
+	"german": {
+		TimeZone: "<+1345>-13:45", DateStyle: "German, DMY", IntervalStyle: "iso_8601", ExtraFloatDigits: "3",
+		ByteaOutput: "escape",
+	},
+	"half": {
+		TimeZone: "Australia/Lord_Howe", DateStyle: "Postgres, MDY", IntervalStyle: "postgres_verbose",
+		ExtraFloatDigits: "1", ByteaOutput: "hex",
+	},
+	"new york": {
+		TimeZone: "America/New_York", DateStyle: "ISO, YMD", IntervalStyle: "postgres", ExtraFloatDigits: "-3",
+		ByteaOutput: "hex",
+	},
 }
 
 // tried are the sessions that tests of the whole corpus run under: in `make test`, the plain one and one hostile one.
@@ -145,8 +165,9 @@ func tried() map[string]backend.Settings {
 
 func (w *world) settings() rewrite.Settings {
 	return rewrite.Settings{
-		TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice", Database: "clinic",
-		MaxRows: w.maxRows, Intervals: w.wide,
+		TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice",
+		Database: "clinic",
+		MaxRows:  w.maxRows, Intervals: w.wide,
 	}
 }
 
@@ -157,7 +178,10 @@ func (w *world) pin(s backend.Settings) {
 	}
 	const set = "SELECT set_config('TimeZone', $1, false), set_config('DateStyle', $2, false), set_config('IntervalStyle', $3, false), " +
 		"set_config('extra_float_digits', $4, false), set_config('bytea_output', $5, false)"
-	values := [][]byte{[]byte(s.TimeZone), []byte(s.DateStyle), []byte(s.IntervalStyle), []byte(s.ExtraFloatDigits), []byte(s.ByteaOutput)}
+	values := [][]byte{
+		[]byte(s.TimeZone), []byte(s.DateStyle), []byte(s.IntervalStyle), []byte(s.ExtraFloatDigits),
+		[]byte(s.ByteaOutput),
+	}
 	// Not through pgx, which would prepare it: other tests drop whatever is prepared.
 	if _, err := w.main.PgConn().ExecParams(context.Background(), set, values, nil, nil, nil).Close(); err != nil {
 		panic(err)
@@ -296,7 +320,9 @@ func (w *world) askUntil(ctx context.Context, sql string, values [][]byte) (*que
 
 // read gives the values of a question's parameters.
 func (w *world) read(q *question) (rewrite.Values, error) {
-	read, err := w.backend.Constants(context.Background(), backend.Parameters{Values: q.values, Types: q.described.ParamOIDs}, rewrite.Constants{}, w.session)
+	read, err := w.backend.Constants(context.Background(), backend.Parameters{
+		Values: q.values, Types: q.described.ParamOIDs,
+	}, rewrite.Constants{}, w.session)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +341,8 @@ func (w *world) trees(q *question) ([][]query.Query, error) {
 	return q.analysis.Trees(read, lookup{w, q}, planOptions)
 }
 
-// verdict is what a corpus file records of a statement, asked at a fixed time; with printed also its SQL for main and for the shadow.
+// verdict is what a corpus file records of a statement, asked at a fixed time; with printed also its SQL for main and
+// for the shadow.
 func (w *world) verdict(sql string, values [][]byte, printed bool) string {
 	q, err := w.then().ask(sql, values)
 	if err != nil {

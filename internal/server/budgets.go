@@ -9,7 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/metrics"
 )
 
-// budgetsEvery is how old the budgets in the metrics may be. A scrape asks no ledger, so that neither many scrapes nor many analysts are work for it.
+// budgetsEvery is how old the budgets in the metrics may be. A scrape asks no ledger, so that neither many scrapes nor
+// many analysts are work for it.
 const budgetsEvery = 15 * time.Second
 
 // budgets keeps the budgets in the metrics as the ledger has them, while the policy asks for them.
@@ -26,7 +27,8 @@ func (s *Server) budgets() error {
 	}
 }
 
-// readBudgets asks the ledger once. Where it does not answer there are no budgets in the metrics: old ones would look like those of now.
+// readBudgets asks the ledger once. Where it does not answer there are no budgets in the metrics: old ones would look
+// like those of now.
 func (s *Server) readBudgets() {
 	st := s.state.Load()
 	if st == nil || !st.policy.AnalystMetrics {
@@ -53,7 +55,10 @@ func budgetsOf(accounts []ledger.AccountSummary) []metrics.Budget {
 		if a.EpsilonSpent != nil {
 			spent = *a.EpsilonSpent
 		}
-		out = append(out, metrics.Budget{Analyst: a.Analyst, Spent: spent, Left: a.EpsilonLeft, ShareSpent: a.ShareSpent, ShareLeft: a.ShareLeft})
+		out = append(out, metrics.Budget{
+			Analyst: a.Analyst, Spent: spent, Left: a.EpsilonLeft, ShareSpent: a.ShareSpent,
+			ShareLeft: a.ShareLeft,
+		})
 	}
 	return out
 }

@@ -26,7 +26,8 @@ func (l *shown) Show(context.Context) ([]ledger.AccountSummary, error) {
 	return l.accounts, l.err
 }
 
-// TestBudgetsInMetrics: there are budgets where the policy asks for them and the ledger answers, and a scrape asks no ledger.
+// TestBudgetsInMetrics: there are budgets where the policy asks for them and the ledger answers, and a scrape asks no
+// ledger.
 func TestBudgetsInMetrics(t *testing.T) {
 	half := 0.5
 	l := &shown{accounts: []ledger.AccountSummary{

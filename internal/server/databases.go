@@ -14,7 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
-// database is one that analysts connect to. Policy, backend and drift are those of one state; engine and sessions outlive a reload.
+// database is one that analysts connect to. Policy, backend and drift are those of one state; engine and sessions
+// outlive a reload.
 type database struct {
 	policy   *policy.Policy
 	backend  *backend.Backend
@@ -31,7 +32,8 @@ func (d *database) name(ctx context.Context) string {
 	return info.Database
 }
 
-// Need returns a policy.Errors that lists the connections that serve uses, or one of more for each database, and that are not known.
+// Need returns a policy.Errors that lists the connections that serve uses, or one of more for each database, and that
+// are not known.
 func Need(p *policy.Policy, more ...string) error {
 	keys := []string{"ledger"}
 	if p.Auth.Method == policy.AuthQuery {
@@ -103,14 +105,17 @@ func (s *Server) load(ctx context.Context, old, fresh *state) (use func(), err e
 // router opens the sessions of clients who have authenticated.
 type router Server
 
-// Open implements wire.Handler: a session of the database that the client names. Who the policy does not list is a member from here on.
+// Open implements wire.Handler: a session of the database that the client names. Who the policy does not list is a
+// member from here on.
 func (r *router) Open(ctx context.Context, startup wire.Startup) (wire.Session, error) {
 	st := r.state.Load()
 	if st == nil {
 		return nil, errStopped
 	}
 	r.members.Admit(startup.Analyst)
-	open := slices.DeleteFunc(slices.Clone(st.databases), func(d *database) bool { return !d.policy.Knows(startup.Analyst) })
+	open := slices.DeleteFunc(slices.Clone(st.databases), func(d *database) bool {
+		return !d.policy.Knows(startup.Analyst)
+	})
 	for _, d := range st.databases {
 		if d.name(ctx) != startup.Database {
 			continue
@@ -128,6 +133,7 @@ func (r *router) Open(ctx context.Context, startup wire.Startup) (wire.Session, 
 
 // notOpen is a refusal in PostgreSQL's words.
 func notOpen(database string) error {
-	return pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("permission denied for database %q", database), pgerr.Fatal(),
+	return pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("permission denied for database %q", database),
+		pgerr.Fatal(),
 		pgerr.Detail("The policy does not open it to this analyst."))
 }

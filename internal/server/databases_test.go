@@ -43,7 +43,8 @@ func newHospital(t *testing.T) *hospital {
 		t.Fatal(err)
 	}
 	h := &hospital{
-		t: t, log: &locked{}, file: filepath.Join(t.TempDir(), "policy.yaml"), of: map[string]string{}, admin: map[string]string{},
+		t: t, log: &locked{}, file: filepath.Join(t.TempDir(), "policy.yaml"), of: map[string]string{},
+		admin: map[string]string{},
 		common: fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
 console: {listen: 127.0.0.1:0}
@@ -105,7 +106,8 @@ func (h *hospital) write(databases ...string) {
 }
 
 func (h *hospital) login(user, database string) (*pgx.Conn, error) {
-	conn, err := pgx.Connect(h.t.Context(), fmt.Sprintf("postgres://%s:secret@%s/%s?sslmode=disable", user, h.Addr(), database))
+	conn, err := pgx.Connect(h.t.Context(), fmt.Sprintf("postgres://%s:secret@%s/%s?sslmode=disable", user, h.Addr(),
+		database))
 	if err == nil {
 		h.t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	}
@@ -131,7 +133,8 @@ func one[T any](t *testing.T, conn *pgx.Conn, sql string) (value T) {
 
 const countPatients = "SELECT count(*) FROM patients"
 
-// TestSeveralDatabases: one listener, one ledger, and each question is answered by the database that the client has connected to.
+// TestSeveralDatabases: one listener, one ledger, and each question is answered by the database that the client has
+// connected to.
 func TestSeveralDatabases(t *testing.T) {
 	h := newHospital(t)
 	clinic, trials := h.mustLogin("alice", "clinic"), h.mustLogin("alice", "trials")
@@ -173,7 +176,11 @@ func TestSeveralDatabases(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `the tables are in databases "clinic", "trials"`) {
 		t.Errorf("a count in postgres: %v", err)
 	}
-	for _, c := range []struct{ user, database, code string }{{"alice", "research", "3D000"}, {"bob", "trials", "42501"}, {"alice", strings.TrimSuffix(clinic.Config().Database, "c"), "3D000"}} {
+	for _, c := range []struct{ user, database, code string }{
+		{"alice", "research", "3D000"},
+		{"bob", "trials", "42501"},
+		{"alice", strings.TrimSuffix(clinic.Config().Database, "c"), "3D000"},
+	} {
 		_, err := h.login(c.user, c.database)
 		ledgertest.WantCode(t, err, c.code)
 	}
@@ -192,7 +199,8 @@ func TestSeveralDatabases(t *testing.T) {
 	}
 }
 
-// TestReloadsOfSeveral: databases come and go with the policy. Sessions of those that stay go on, sessions of one that goes end.
+// TestReloadsOfSeveral: databases come and go with the policy. Sessions of those that stay go on, sessions of one that
+// goes end.
 func TestReloadsOfSeveral(t *testing.T) {
 	h := newHospital(t)
 	clinic, trials := h.mustLogin("alice", "clinic"), h.mustLogin("alice", "trials")
@@ -214,7 +222,8 @@ func TestReloadsOfSeveral(t *testing.T) {
 	broken := h.of["trials"]
 	h.of["trials"] = strings.Replace(broken, "age: {", "years: {", 1)
 	h.write("clinic", "trials")
-	if err := h.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "databases.trials.tables.patients.columns.years: main has no such column") {
+	if err := h.Reload(t.Context()); err == nil || !strings.Contains(
+		err.Error(), "databases.trials.tables.patients.columns.years: main has no such column") {
 		t.Errorf("a database that is not what the policy says: %v", err)
 	}
 	if diff := cmp.Diff([]string{"clinic"}, h.databases()); diff != "" {
@@ -242,7 +251,10 @@ func TestDriftOfOne(t *testing.T) {
 	pgservertest.Exec(t, h.admin["clinic"], "ALTER TABLE wards ADD chief bigint REFERENCES patients")
 	h.Look()
 	said := h.log.since()
-	for _, want := range []string{"databases.trials.tables.patients.columns.age: main has no such column", "leads to public.patients"} {
+	for _, want := range []string{
+		"databases.trials.tables.patients.columns.age: main has no such column",
+		"leads to public.patients",
+	} {
 		if !strings.Contains(said, escaped(want)) {
 			t.Errorf("no %q in the log:\n%s", want, said)
 		}
@@ -256,7 +268,8 @@ func TestDriftOfOne(t *testing.T) {
 	pgservertest.Exec(t, h.admin["clinic"], "ALTER TABLE wards DROP chief")
 	h.Look()
 	one[string](t, clinic, "SELECT ward FROM wards")
-	if err := h.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "trials") || strings.Contains(err.Error(), "clinic") {
+	if err := h.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "trials") ||
+		strings.Contains(err.Error(), "clinic") {
 		t.Errorf("ready: %v", err)
 	}
 }
@@ -300,10 +313,14 @@ func TestConsoleOfSeveral(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := &http.Client{Jar: jar}
-		if _, text := page(client, "GET", "/login", nil); !strings.Contains(text, "<option>clinic</option><option>trials</option>") {
+		if _, text := page(client, "GET", "/login", nil); !strings.Contains(
+			text, "<option>clinic</option><option>trials</option>") {
 			t.Fatalf("no choice of databases in\n%s", text)
 		}
-		status, text := page(client, "POST", "/login", url.Values{"user": {c.user}, "password": {"secret"}, "database": {c.database}})
+		status, text := page(client, "POST", "/login", url.Values{
+			"user": {c.user}, "password": {"secret"},
+			"database": {c.database},
+		})
 		if status == 200 {
 			_, text = page(client, "GET", "/columns", nil)
 			if strings.Contains(text, "wards") != (c.database == "clinic") {
@@ -319,7 +336,8 @@ func TestConsoleOfSeveral(t *testing.T) {
 // TestOneMainByTwoNames: what is private by one name could be public by the other.
 func TestOneMainByTwoNames(t *testing.T) {
 	h := newHospital(t)
-	ward := strings.NewReplacer("  clinic:\n", "  ward:\n", "clinic_main@127.0.0.1", "clinic_main@localhost").Replace(h.of["clinic"])
+	ward := strings.NewReplacer("  clinic:\n", "  ward:\n", "clinic_main@127.0.0.1", "clinic_main@localhost").Replace(
+		h.of["clinic"])
 	shadowOf := func(part string) string {
 		_, shadow, _ := strings.Cut(part, "    shadow:")
 		shadow, _, _ = strings.Cut(shadow, "    public:")
@@ -328,7 +346,8 @@ func TestOneMainByTwoNames(t *testing.T) {
 	h.of["ward"] = strings.Replace(ward, shadowOf(ward), shadowOf(h.of["trials"]), 1)
 	h.write("clinic", "ward")
 	err := h.Reload(t.Context())
-	if err == nil || !strings.Contains(h.of["ward"], "@localhost") || !strings.Contains(err.Error(), "databases.ward.main: is the main database of clinic, too") {
+	if err == nil || !strings.Contains(h.of["ward"], "@localhost") ||
+		!strings.Contains(err.Error(), "databases.ward.main: is the main database of clinic, too") {
 		t.Errorf("reloaded: %v\n%s", err, h.of["ward"])
 	}
 }

@@ -21,7 +21,9 @@ import (
 
 // Explain says what a statement would cost and how well it would be answered: the text of EXPLAIN. It needs the shadow
 // and main's catalogs, and reads no row and no ledger: budgets count as untouched. epsilon 0 is the policy's.
-func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, sql string) (lines []string, err error) {
+func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, sql string) (
+	lines []string, err error,
+) {
 	err = explaining(ctx, p, log, analyst, epsilon, func(e *engine.Engine, scope session.Scope) (err error) {
 		lines, err = e.Explain(ctx, scope, sql)
 		return err
@@ -29,7 +31,8 @@ func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst st
 	return lines, err
 }
 
-// Certify says what is derived of each query for main that a statement would run, from its text alone. It reads what Explain reads.
+// Certify says what is derived of each query for main that a statement would run, from its text alone. It reads what
+// Explain reads.
 func Certify(ctx context.Context, p *policy.Policy, log *slog.Logger, sql string) (readings []gate.Reading, err error) {
 	err = explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, scope session.Scope) (err error) {
 		readings, err = e.Certify(ctx, scope, sql)
@@ -39,7 +42,9 @@ func Certify(ctx context.Context, p *policy.Policy, log *slog.Logger, sql string
 }
 
 // CertifyQueries says what is derived of queries for main, whoever has written them.
-func CertifyQueries(ctx context.Context, p *policy.Policy, log *slog.Logger, queries []gate.Query) (readings []gate.Reading, err error) {
+func CertifyQueries(ctx context.Context, p *policy.Policy, log *slog.Logger, queries []gate.Query) (
+	readings []gate.Reading, err error,
+) {
 	err = explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, _ session.Scope) error {
 		facts := e.Facts()
 		readings = gate.Derived(facts, gate.Read(facts, queries))
@@ -49,7 +54,9 @@ func CertifyQueries(ctx context.Context, p *policy.Policy, log *slog.Logger, que
 }
 
 // explaining gives an engine without a ledger, and an analyst's session.
-func explaining(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, use func(*engine.Engine, session.Scope) error) error {
+func explaining(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64,
+	use func(*engine.Engine, session.Scope) error,
+) error {
 	st, err := open(ctx, p, log)
 	if err != nil {
 		return err
@@ -66,8 +73,8 @@ func explaining(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst
 	return use(e, scope)
 }
 
-// CheckViews plans a count of the rows of every view that the policy lists, as an analyst's, and returns why one cannot be
-// asked.
+// CheckViews plans a count of the rows of every view that the policy lists, as an analyst's, and returns why one cannot
+// be asked.
 func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[policy.Name]error, error) {
 	found := map[policy.Name]error{}
 	if len(p.Views) == 0 {
@@ -93,7 +100,9 @@ func explainer(ctx context.Context, d *database) (*engine.Engine, error) {
 }
 
 // explainScope is an analyst's session in which nothing but epsilon was set; 0 is the policy's.
-func explainScope(ctx context.Context, e *engine.Engine, p *policy.Policy, analyst string, epsilon float64) (session.Scope, error) {
+func explainScope(ctx context.Context, e *engine.Engine, p *policy.Policy, analyst string, epsilon float64) (
+	session.Scope, error,
+) {
 	info, err := e.Info(ctx)
 	if err != nil {
 		return session.Scope{}, err
@@ -104,7 +113,8 @@ func explainScope(ctx context.Context, e *engine.Engine, p *policy.Policy, analy
 		settings = settings.With("dpproxy.epsilon", strconv.FormatFloat(epsilon, 'g', -1, 64))
 	}
 	account := memory.New(p.Limits.Memory).Open(analyst)
-	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings, Memory: account}, nil
+	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings, Memory: account},
+		nil
 }
 
 // untouched implements a ledger to explain with: every budget is whole, and nothing can be charged.

@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
-// TestUnlistedUsersAsk leads two users whom the policy does not list through a default group: each has a budget of their own, which outlives
-// reloads, and their sessions end with the group.
+// TestUnlistedUsersAsk leads two users whom the policy does not list through a default group: each has a budget of
+// their own, which outlives reloads, and their sessions end with the group.
 func TestUnlistedUsersAsk(t *testing.T) {
 	ctx := context.Background()
 	s, main, alice, _ := watched(t)
@@ -23,7 +23,10 @@ func TestUnlistedUsersAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pgservertest.Exec(t, main, fmt.Sprintf("CREATE TABLE logins (name text PRIMARY KEY, verifier text); INSERT INTO logins VALUES ('bob', '%s'), ('carol', '%s')", v, v))
+	pgservertest.Exec(
+		t, main,
+		fmt.Sprintf(
+			"CREATE TABLE logins (name text PRIMARY KEY, verifier text); INSERT INTO logins VALUES ('bob', '%s'), ('carol', '%s')", v, v))
 	file := s.state.Load().policy.File
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -39,7 +42,8 @@ func TestUnlistedUsersAsk(t *testing.T) {
 		}
 	}
 	login := func(user string) (*pgx.Conn, error) {
-		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://%s:secret@%s/%s?sslmode=disable", user, s.Addr(), alice.Config().Database))
+		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://%s:secret@%s/%s?sslmode=disable", user, s.Addr(),
+			alice.Config().Database))
 		if err == nil {
 			t.Cleanup(func() { _ = conn.Close(ctx) })
 		}

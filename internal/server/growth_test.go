@@ -29,14 +29,19 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// questions counts what is asked of families of four tables: people, facts about them, facts by way of those, and a public table.
+// questions counts what is asked of families of four tables: people, facts about them, facts by way of those, and a
+// public table.
 func questions(t *testing.T, role string, families int) map[string]int {
 	t.Helper()
 	var ddl, tables strings.Builder
 	for i := range families {
-		fmt.Fprintf(&ddl, `CREATE TABLE people%[1]d (id bigint PRIMARY KEY, age int, born date); CREATE TABLE visits%[1]d (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES people%[1]d, ward varchar(9));
+		fmt.Fprintf(
+			&ddl,
+			`CREATE TABLE people%[1]d (id bigint PRIMARY KEY, age int, born date); CREATE TABLE visits%[1]d (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES people%[1]d, ward varchar(9));
 			CREATE TABLE tests%[1]d (visit bigint REFERENCES visits%[1]d, n int); CREATE TABLE wards%[1]d (ward varchar(9) PRIMARY KEY, beds int);`, i)
-		fmt.Fprintf(&tables, `  people%[1]d: {privacy_unit: {name: person%[1]d, column: id}, columns: {id: {}, age: {values: ["1", "2", "3"]}, born: {}}}
+		fmt.Fprintf(
+			&tables,
+			`  people%[1]d: {privacy_unit: {name: person%[1]d, column: id}, columns: {id: {}, age: {values: ["1", "2", "3"]}, born: {}}}
   visits%[1]d: {privacy_unit: {name: person%[1]d, column: person}, max_rows_per_unit: 2, columns: {id: {}, person: {}, ward: {values: [A, B]}}}
   tests%[1]d: {privacy_unit: {name: person%[1]d, via: {column: visit, references: visits%[1]d.id}}, max_rows_per_unit: 2, columns: {visit: {}, n: {bounds: [0, 9]}}}
   wards%[1]d: {public: true}
@@ -58,8 +63,10 @@ func questions(t *testing.T, role string, families int) map[string]int {
 	}
 	dsn := func(db, role string) string { return strings.Replace(pg.DSN(db, role), address, counted.Addr(), 1) }
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	text := fmt.Sprintf("version: 1\nlisten: 127.0.0.1:0\ndatabases: {main: %q, shadow: %q, public: %q, admin: %q}\naccounting: {method: rdp, delta: 1e-6}\nanalysts: {alice: {password: %q, budget: {epsilon: 1}}}\ntables:\n%s",
-		dsn(db, role+"_main"), dsn(db+"_shadow", role+"_shadow"), dsn(db, role+"_public"), pg.DSN(db, pgserver.Superuser), v, tables.String())
+	text := fmt.Sprintf(
+		"version: 1\nlisten: 127.0.0.1:0\ndatabases: {main: %q, shadow: %q, public: %q, admin: %q}\naccounting: {method: rdp, delta: 1e-6}\nanalysts: {alice: {password: %q, budget: {epsilon: 1}}}\ntables:\n%s",
+		dsn(db, role+"_main"), dsn(db+"_shadow", role+"_shadow"), dsn(db, role+"_public"), pg.DSN(db, pgserver.Superuser), v,
+		tables.String())
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,8 @@ func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 	return i, nil
 }
 
-// readShapes asks for every listed analyst: one who is left out, and whose verifier looks like nobody's else, would be told from unknown names.
+// readShapes asks for every listed analyst: one who is left out, and whose verifier looks like nobody's else, would be
+// told from unknown names.
 func (i *identity) readShapes(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(authConnections)

@@ -35,13 +35,18 @@ func TestCertificatesMapToAnalysts(t *testing.T) {
 		cert x509.Certificate
 		want string
 	}{
-		"common name":       {x509.Certificate{Subject: pkix.Name{CommonName: "app.example"}}, "app"},
-		"DNS name":          {x509.Certificate{Subject: pkix.Name{CommonName: "x"}, DNSNames: []string{"y", "app.example"}}, "app"},
-		"e-mail":            {x509.Certificate{EmailAddresses: []string{"m@example.org"}}, "mail"},
-		"URI":               {x509.Certificate{URIs: []*url.URL{uri}}, "robot"},
-		"common name first": {x509.Certificate{Subject: pkix.Name{CommonName: "app.example"}, EmailAddresses: []string{"m@example.org"}}, "app"},
-		"stranger":          {x509.Certificate{Subject: pkix.Name{CommonName: "alice"}}, ""},
-		"no name at all":    {x509.Certificate{}, ""},
+		"common name": {x509.Certificate{Subject: pkix.Name{CommonName: "app.example"}}, "app"},
+		"DNS name": {
+			x509.Certificate{Subject: pkix.Name{CommonName: "x"}, DNSNames: []string{"y", "app.example"}},
+			"app",
+		},
+		"e-mail": {x509.Certificate{EmailAddresses: []string{"m@example.org"}}, "mail"},
+		"URI":    {x509.Certificate{URIs: []*url.URL{uri}}, "robot"},
+		"common name first": {x509.Certificate{Subject: pkix.Name{CommonName: "app.example"}, EmailAddresses: []string{
+			"m@example.org",
+		}}, "app"},
+		"stranger":       {x509.Certificate{Subject: pkix.Name{CommonName: "alice"}}, ""},
+		"no name at all": {x509.Certificate{}, ""},
 	} {
 		if got, ok := i.certificate(&c.cert); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %q, %v; want %q", name, got, ok, c.want)
@@ -50,10 +55,13 @@ func TestCertificatesMapToAnalysts(t *testing.T) {
 }
 
 func TestVerifiersOfThePolicy(t *testing.T) {
-	i, err := newIdentity(context.Background(), &policy.Policy{Auth: policy.Auth{Method: policy.AuthSCRAM}, Analysts: map[string]*policy.Analyst{
-		"alice": {Name: "alice", Verifier: "v"},
-		"app":   {Name: "app", Certificate: "app.example"},
-	}})
+	i, err := newIdentity(context.Background(), &policy.Policy{
+		Auth: policy.Auth{Method: policy.AuthSCRAM},
+		Analysts: map[string]*policy.Analyst{
+			"alice": {Name: "alice", Verifier: "v"},
+			"app":   {Name: "app", Certificate: "app.example"},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +84,10 @@ func TestVerifiersOfADatabase(t *testing.T) {
 			Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser),
 			Query: "SELECT name, verifier FROM logins WHERE lower(name) = lower($1) ORDER BY name = $1 DESC",
 		},
-		Analysts: map[string]*policy.Analyst{"alice": {Name: "alice"}, "bob": {Name: "bob"}, "carol": {Name: "carol"}, "Unlisted": {Name: "Unlisted"}},
+		Analysts: map[string]*policy.Analyst{
+			"alice": {Name: "alice"}, "bob": {Name: "bob"}, "carol": {Name: "carol"},
+			"Unlisted": {Name: "Unlisted"},
+		},
 	}
 	i, err := newIdentity(context.Background(), p)
 	if err != nil {
@@ -99,15 +110,18 @@ func TestVerifiersOfADatabase(t *testing.T) {
 	}
 }
 
-// TestUnknownNamesLookLikeEverybody: whatever a real user's verifier shows, some names that do not exist show too, however many analysts are
-// listed, of a user whom only auth.query knows, and of a password that is new.
+// TestUnknownNamesLookLikeEverybody: whatever a real user's verifier shows, some names that do not exist show too,
+// however many analysts are listed, of a user whom only auth.query knows, and of a password that is new.
 func TestUnknownNamesLookLikeEverybody(t *testing.T) {
 	s, name := pgservertest.Database(t, `CREATE TABLE logins (name text PRIMARY KEY, verifier text);
 		CREATE FUNCTION verifier(iterations int) RETURNS text RETURN format('SCRAM-SHA-256$%s:c2FsdA==$%s:%2$s', iterations, encode(sha256(''), 'base64'));
 		INSERT INTO logins SELECT 'analyst' || i, verifier(4096 + i) FROM generate_series(1, 40) i;
 		INSERT INTO logins VALUES ('member', verifier(9000))`)
 	p := &policy.Policy{
-		Auth:     policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser), Query: "SELECT name, verifier FROM logins WHERE name = $1", DefaultGroup: "visitors"},
+		Auth: policy.Auth{
+			Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser),
+			Query: "SELECT name, verifier FROM logins WHERE name = $1", DefaultGroup: "visitors",
+		},
 		Analysts: map[string]*policy.Analyst{},
 		Groups:   map[string]policy.Budget{"visitors": {Epsilon: 1}},
 		Members:  policy.NewMembers(),
@@ -124,7 +138,8 @@ func TestUnknownNamesLookLikeEverybody(t *testing.T) {
 	defer i.close()
 	shown := func() []int {
 		seen := map[int]bool{}
-		for n := range 2000 { // one of 42 shapes is missing at random in fewer than one of 10¹⁹ secrets, and the secret is fixed
+		// one of 42 shapes is missing at random in fewer than one of 10¹⁹ secrets, and the secret is fixed
+		for n := range 2000 {
 			seen[verifier.Mock([]byte("secret"), fmt.Sprintf("nobody%d", n), i.known()).Iters] = true
 		}
 		return slices.Sorted(maps.Keys(seen))
@@ -132,7 +147,8 @@ func TestUnknownNamesLookLikeEverybody(t *testing.T) {
 	if diff := cmp.Diff(want, shown()); diff != "" {
 		t.Errorf("before anybody logs in (-want +got):\n%s", diff)
 	}
-	pgservertest.Exec(t, s.DSN(name, pgserver.Superuser), "UPDATE logins SET verifier = verifier(8000) WHERE name = 'analyst40'")
+	pgservertest.Exec(t, s.DSN(name, pgserver.Superuser),
+		"UPDATE logins SET verifier = verifier(8000) WHERE name = 'analyst40'")
 	for _, user := range []string{"member", "analyst40"} {
 		if _, ok, err := i.verifier(t.Context(), user); err != nil || !ok {
 			t.Fatalf("%s: %v", user, err)
@@ -148,7 +164,10 @@ func TestUsersWhomThePolicyDoesNotList(t *testing.T) {
 	s, name := pgservertest.Database(t, `CREATE TABLE logins (name text PRIMARY KEY, verifier text, team text);
 		INSERT INTO logins VALUES ('alice', 'va', NULL), ('bob', 'vb', NULL), ('carol', 'vc', 'clinicians'), ('dave', 'vd', 'elsewhere'), ('erin', NULL, NULL), ('*', 'vs', NULL)`)
 	p := &policy.Policy{
-		Auth:     policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser), Query: "SELECT name, verifier, team FROM logins WHERE name = $1"},
+		Auth: policy.Auth{
+			Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser),
+			Query: "SELECT name, verifier, team FROM logins WHERE name = $1",
+		},
 		Analysts: map[string]*policy.Analyst{"alice": {Name: "alice"}},
 		Groups:   map[string]policy.Budget{"visitors": {Epsilon: 1}, "clinicians": {Epsilon: 1}},
 		Members:  policy.NewMembers(),

@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// directory proves passwords by a simple bind to an LDAP server (RFC 4513, 5.1.3), each over a connection of its own. At most authConnections
-// are open at a time.
+// directory proves passwords by a simple bind to an LDAP server (RFC 4513, 5.1.3), each over a connection of its own.
+// At most authConnections are open at a time.
 type directory struct {
 	policy.LDAP
 	tls  *tls.Config
@@ -58,7 +58,8 @@ func (d *directory) bind(ctx context.Context, user, password string) (bool, erro
 	switch {
 	case err == nil:
 		return true, nil
-	case errors.As(err, &verdict) && verdict.ResultCode < ldap.ErrorNetwork && verdict.ResultCode != ldap.LDAPResultBusy && verdict.ResultCode != ldap.LDAPResultUnavailable:
+	case errors.As(err, &verdict) && verdict.ResultCode < ldap.ErrorNetwork && verdict.ResultCode != ldap.LDAPResultBusy &&
+		verdict.ResultCode != ldap.LDAPResultUnavailable:
 		return false, nil
 	}
 	return false, fmt.Errorf("auth.url: %w", err)
@@ -79,9 +80,9 @@ func (a *authenticator) CheckPassword(ctx context.Context, user, password string
 	return i.checkPassword(ctx, user, password)
 }
 
-// checkPassword has the directory prove the password of an analyst whom the policy lists, in the policy's spelling: a directory takes many for one
-// name. For others it binds as somebody who does not exist. That takes about as long, tells nobody whether a password of the
-// directory is right, and locks nobody's account there.
+// checkPassword has the directory prove the password of an analyst whom the policy lists, in the policy's spelling: a
+// directory takes many for one name. For others it binds as somebody who does not exist. That takes about as long,
+// tells nobody whether a password of the directory is right, and locks nobody's account there.
 func (i *identity) checkPassword(ctx context.Context, user, password string) (string, bool, error) {
 	if i.directory == nil { // since the client was asked
 		return "", false, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/server/ldaptest"
 )
 
-// TestPasswordsOfADirectory: who is let in, and what is no verdict. Names are escaped, and spellings of other users are nobody's.
+// TestPasswordsOfADirectory: who is let in, and what is no verdict. Names are escaped, and spellings of other users are
+// nobody's.
 func TestPasswordsOfADirectory(t *testing.T) {
 	url, ca := ldaptest.Serve(t, map[[2]string]int64{
 		{"uid=alice,ou=people", "secret"}:        ldap.LDAPResultSuccess,
@@ -27,7 +28,10 @@ func TestPasswordsOfADirectory(t *testing.T) {
 	for _, name := range []string{"alice", "locked", "later", "x,uid=alice"} {
 		analysts[name] = &policy.Analyst{Name: name}
 	}
-	i, err := newIdentity(context.Background(), &policy.Policy{Auth: policy.Auth{Method: policy.AuthLDAP, LDAP: policy.LDAP{URL: url, DN: "uid=%s,ou=people", CA: ca}}, Analysts: analysts})
+	i, err := newIdentity(context.Background(), &policy.Policy{
+		Auth:     policy.Auth{Method: policy.AuthLDAP, LDAP: policy.LDAP{URL: url, DN: "uid=%s,ou=people", CA: ca}},
+		Analysts: analysts,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ func TestNeed(t *testing.T) {
 	with(ledger + "p: databases.main" + ask + "\np: databases.shadow" + ask)
 	p.Tables = append(p.Tables, &policy.Table{Public: true})
 	p.Auth.Method, p.Ledger = policy.AuthQuery, "file:/l"
-	with("p: databases.auth.dsn" + ask + "\np: databases.main" + ask + "\np: databases.shadow" + ask + "\np: databases.public" + ask)
+	with("p: databases.auth.dsn" + ask + "\np: databases.main" + ask + "\np: databases.shadow" + ask +
+		"\np: databases.public" + ask)
 	p.Auth.Method, p.Databases = policy.AuthSCRAM, policy.Databases{Main: "m", Shadow: "s", Public: "p"}
 	with("")
 	with("p: databases.admin.main"+ask, "admin.main")

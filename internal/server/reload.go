@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// statementGrace is how long a reload waits for the statements that run under the policy before the one in force. So databases see the
-// connections of two policies at a time, and of older ones only those of statements that take longer.
+// statementGrace is how long a reload waits for the statements that run under the policy before the one in force. So
+// databases see the connections of two policies at a time, and of older ones only those of statements that take longer.
 const statementGrace = 30 * time.Second
 
 // Reload reads the policy file and the certificates again. On an error nothing has changed: the old policy stays.
@@ -75,8 +75,8 @@ func (s *Server) reload(ctx context.Context) error {
 	return nil
 }
 
-// retire closes the connections of a replaced policy: those that nobody uses at once, and the others when their statements have ended, or
-// the server stops.
+// retire closes the connections of a replaced policy: those that nobody uses at once, and the others when their
+// statements have ended, or the server stops.
 func (s *Server) retire(old *state) {
 	drained := make(chan struct{})
 	s.drained = drained

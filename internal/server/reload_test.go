@@ -71,10 +71,12 @@ var charged = regexp.MustCompile(`verdict=(\S+) sqlstate=(\S+) epsilon=[0-9.e-]*
 // connections counts those of the proxy.
 func (h *hospital) connections(admin *pgx.Conn) int {
 	h.t.Helper()
-	return one[int](h.t, admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND usename LIKE 'clinic\\_%'")
+	return one[int](
+		h.t, admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND usename LIKE 'clinic\\_%'")
 }
 
-// TestAReloadEndsWithItsTime: also where it waits for another, or for a look at databases that take long. It counts as one that has failed.
+// TestAReloadEndsWithItsTime: also where it waits for another, or for a look at databases that take long. It counts as
+// one that has failed.
 func TestAReloadEndsWithItsTime(t *testing.T) {
 	s := &Server{reloading: make(chan struct{}, 1), metrics: metrics.New()}
 	s.reloading <- struct{}{}
@@ -85,17 +87,19 @@ func TestAReloadEndsWithItsTime(t *testing.T) {
 		t.Error(err)
 	}
 	page := httptest.NewRecorder()
-	s.metrics.Handler(func(context.Context) error { return nil }, slog.Default()).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	s.metrics.Handler(func(context.Context) error { return nil }, slog.Default()).ServeHTTP(
+		page, httptest.NewRequest("GET", "/metrics", nil))
 	if failed := `dpproxy_reloads_total{result="failed"} 1`; !strings.Contains(page.Body.String(), failed) {
 		t.Errorf("no %s", failed)
 	}
 }
 
-// TestReloadsWhileStatementsRun: whatever a reload changes, a statement that is charged is answered, and one that is not charged is
-// refused for a reason of its own. Databases see the connections of two policies at a time.
+// TestReloadsWhileStatementsRun: whatever a reload changes, a statement that is charged is answered, and one that is
+// not charged is refused for a reason of its own. Databases see the connections of two policies at a time.
 func TestReloadsWhileStatementsRun(t *testing.T) {
 	h := newHospital(t)
-	h.common = strings.Replace(h.common, "databases:\n", "answers: {ttl: 0s}\npool: {main: 4, shadow: 4, public: 2}\ndatabases:\n", 1)
+	h.common = strings.Replace(h.common, "databases:\n",
+		"answers: {ttl: 0s}\npool: {main: 4, shadow: 4, public: 2}\ndatabases:\n", 1)
 	h.common = strings.ReplaceAll(h.common, "epsilon: 100", "epsilon: 1e6")
 	h.replace()
 	admin, err := pgx.Connect(t.Context(), h.admin["clinic"])
@@ -125,7 +129,8 @@ func TestReloadsWhileStatementsRun(t *testing.T) {
 		t.Errorf("%d connections, more than %d", seen, most)
 	}
 	for code := range codes {
-		if !slices.Contains([]string{"00000", "0A000", "53400"}, code) { // an average without bounds; rdp's noise has no pure ε
+		// an average without bounds; rdp's noise has no pure ε
+		if !slices.Contains([]string{"00000", "0A000", "53400"}, code) {
 			t.Errorf("%d statements failed with %s", codes[code], code)
 		}
 	}
@@ -144,7 +149,8 @@ func TestReloadsWhileStatementsRun(t *testing.T) {
 	}
 }
 
-// TestKeptAnswersStayFree: whatever the budget becomes, also one below what is spent, an answer that is kept is given again.
+// TestKeptAnswersStayFree: whatever the budget becomes, also one below what is spent, an answer that is kept is given
+// again.
 func TestKeptAnswersStayFree(t *testing.T) {
 	h := newHospital(t)
 	h.common = strings.Replace(h.common, "databases:\n", "answers: {ttl: 1h}\ndatabases:\n", 1)

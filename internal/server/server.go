@@ -35,11 +35,12 @@ type Server struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
-	reloading chan struct{}   // one reload at a time: who has put something in
-	drained   <-chan struct{} // closed when no statement runs under the policy before the one in force. Who reads it holds reloading
-	state     atomic.Pointer[state]
-	drift     atomic.Pointer[string] // what the last look has found; nil: there was none
-	members   *policy.Members
+	reloading chan struct{} // one reload at a time: who has put something in
+	// closed when no statement runs under the policy before the one in force. Who reads it holds reloading
+	drained <-chan struct{}
+	state   atomic.Pointer[state]
+	drift   atomic.Pointer[string] // what the last look has found; nil: there was none
+	members *policy.Members
 }
 
 var errStopped = errors.New("the server has stopped")
@@ -56,7 +57,10 @@ type state struct {
 // Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.
 func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, err error) {
 	serving, stop := context.WithCancel(context.Background())
-	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), members: policy.NewMembers(), reloading: make(chan struct{}, 1), serving: serving, stop: stop}
+	s := &Server{
+		log: log, metrics: metrics.New(), failed: make(chan error, 8), members: policy.NewMembers(),
+		reloading: make(chan struct{}, 1), serving: serving, stop: stop,
+	}
 	none := make(chan struct{})
 	close(none)
 	s.drained = none
@@ -93,10 +97,13 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 		Authenticator: (*authenticator)(s),
 		TLS:           s.tlsConfig,
 		RequireTLS:    !p.Insecure,
-		Limits:        wire.Limits{Connections: p.Limits.Connections, PerAddress: p.Limits.PerAddress, Memory: p.Limits.Memory},
-		MockSecret:    mock,
-		Logger:        log,
-		Metrics:       s.metrics,
+		Limits: wire.Limits{
+			Connections: p.Limits.Connections, PerAddress: p.Limits.PerAddress,
+			Memory: p.Limits.Memory,
+		},
+		MockSecret: mock,
+		Logger:     log,
+		Metrics:    s.metrics,
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +117,10 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	if err := s.consoleOn(p); err != nil {
 		return nil, err
 	}
-	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger, log) })
+	s.run("administrator's socket", func() error {
+		return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger,
+			log)
+	})
 	s.run("watch", s.watch)
 	s.run("budgets in the metrics", s.budgets)
 	s.run("listener "+s.listener.Addr().String(), func() error { return s.wire.Serve(s.listener) })

@@ -9,7 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// statement counts one statement, writes its line to the log and sends its trace, as far as the policy in force asks for it.
+// statement counts one statement, writes its line to the log and sends its trace, as far as the policy in force asks
+// for it.
 func (s *Server) statement(e session.Event) {
 	st := s.state.Load()
 	if st == nil {
@@ -25,7 +26,8 @@ func (s *Server) statement(e session.Event) {
 		return
 	}
 	attributes := []any{
-		slog.String("analyst", e.Analyst), slog.String("database", e.Database), slog.String("verdict", e.Verdict), slog.String("sqlstate", e.SQLSTATE),
+		slog.String("analyst", e.Analyst), slog.String("database", e.Database), slog.String("verdict", e.Verdict),
+		slog.String("sqlstate", e.SQLSTATE),
 		slog.Float64("epsilon", e.Epsilon), slog.Float64("le_seconds", durationBucket(st.policy.Timing, e.Took).Seconds()),
 	}
 	if e.Fingerprint != "" {
@@ -40,8 +42,9 @@ func (s *Server) traces() bool {
 	return st != nil && st.tracer != nil
 }
 
-// durationBucket is the upper bound of a duration: 1 ms, 3 ms, 10 ms, 30 ms and so on. It starts from a public moment of the policy's timing, so
-// that it is a function of what the analyst may see and says nothing more, also of a statement whose client did not wait for that moment.
+// durationBucket is the upper bound of a duration: 1 ms, 3 ms, 10 ms, 30 ms and so on. It starts from a public moment
+// of the policy's timing, so that it is a function of what the analyst may see and says nothing more, also of a
+// statement whose client did not wait for that moment.
 func durationBucket(t policy.Timing, took time.Duration) time.Duration {
 	took = engine.Moment(t, took)
 	for decade := time.Millisecond; ; decade *= 10 {

@@ -39,7 +39,10 @@ func TestDurationBuckets(t *testing.T) {
 func TestStatementLine(t *testing.T) {
 	var out bytes.Buffer
 	s := &Server{log: slog.New(slog.NewJSONHandler(&out, nil))}
-	e := session.Event{Analyst: "alice", Database: "clinic", Account: session.Account{Verdict: "private", Epsilon: 0.5, Fingerprint: "f"}, SQLSTATE: "00000", Took: 20 * time.Millisecond}
+	e := session.Event{Analyst: "alice", Database: "clinic", Account: session.Account{
+		Verdict: "private", Epsilon: 0.5,
+		Fingerprint: "f",
+	}, SQLSTATE: "00000", Took: 20 * time.Millisecond}
 	s.statement(e) // the server has stopped
 	p := &policy.Policy{Timing: policy.Timing{Steps: 1.25}}
 	s.state.Store(&state{policy: p})
@@ -54,7 +57,10 @@ func TestStatementLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(line, "time")
-	want := map[string]any{"level": "INFO", "msg": "statement", "analyst": "alice", "database": "clinic", "verdict": "private", "sqlstate": "00000", "epsilon": 0.5, "le_seconds": 0.03, "fingerprint": "f"}
+	want := map[string]any{
+		"level": "INFO", "msg": "statement", "analyst": "alice", "database": "clinic",
+		"verdict": "private", "sqlstate": "00000", "epsilon": 0.5, "le_seconds": 0.03, "fingerprint": "f",
+	}
 	if diff := cmp.Diff(want, line); diff != "" {
 		t.Error(diff)
 	}

@@ -32,7 +32,8 @@ func loadTLS(t *policy.TLS) (tlsSource, error) {
 	return config, nil
 }
 
-// authorities reads who signs certificates from the PEM file of a policy's key. Without a file it is nil: those that the system trusts.
+// authorities reads who signs certificates from the PEM file of a policy's key. Without a file it is nil: those that
+// the system trusts.
 func authorities(key, file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

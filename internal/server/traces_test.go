@@ -20,8 +20,8 @@ import (
 // instant is when a span began or ended, as its text has it.
 var instant = regexp.MustCompile(`_time_unix_nano:\d+`)
 
-// TestTraces asks through the wire and holds what a collector gets against what it may: names, parents, a list of attributes, and nothing of a
-// text, a value or a name of the schema. A reload turns traces on.
+// TestTraces asks through the wire and holds what a collector gets against what it may: names, parents, a list of
+// attributes, and nothing of a text, a value or a name of the schema. A reload turns traces on.
 func TestTraces(t *testing.T) {
 	ctx := context.Background()
 	s, _, conn, log := watched(t)
@@ -31,7 +31,8 @@ func TestTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(ctx, "SELECT count(*) FROM patients WHERE age < 54320"); err != nil { // of which there is no trace
+	// of which there is no trace
+	if _, err := conn.Exec(ctx, "SELECT count(*) FROM patients WHERE age < 54320"); err != nil {
 		t.Fatal(err)
 	}
 	text := string(policy) + fmt.Sprintf("tracing: {endpoint: %q}\ntiming: {steps: 2}\n", c.URL)
@@ -76,7 +77,10 @@ func TestTraces(t *testing.T) {
 	requests, _ := c.Requests()
 	for _, r := range requests {
 		sent := instant.ReplaceAllString(r.String(), "") // an instant has any digits
-		for _, hidden := range []string{"5432", "secretname", "patients", "wards", "age", "select ", "SELECT ", "pg_class", "error"} {
+		for _, hidden := range []string{
+			"5432", "secretname", "patients", "wards", "age", "select ", "SELECT ", "pg_class",
+			"error",
+		} {
 			if strings.Contains(sent, hidden) {
 				t.Errorf("%q is in what the collector gets: %s", hidden, sent)
 			}
@@ -85,7 +89,8 @@ func TestTraces(t *testing.T) {
 	const first = "SELECT alice private 00000 %s fingerprint: parse analyse plan charge measure draw finish"
 	want := []string{
 		fmt.Sprintf(first, "0.5"), "SELECT alice cached 00000 0 fingerprint: parse plan finish", fmt.Sprintf(first, "0.5"),
-		"SELECT alice refused 42501 0: parse analyse", "SELECT alice public 00000 0: parse analyse", "SELECT alice shadow 00000 0: parse analyse",
+		"SELECT alice refused 42501 0: parse analyse", "SELECT alice public 00000 0: parse analyse",
+		"SELECT alice shadow 00000 0: parse analyse",
 		"statement alice refused 42601 0: parse", "SET alice session 00000 0: parse",
 	}
 	if diff := cmp.Diff(want, told(t, c.Spans())); diff != "" {
@@ -93,10 +98,13 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// told writes statements as «name analyst verdict SQLSTATE ε [fingerprint]: stages», in their order. Whatever else is in a span is an error.
+// told writes statements as «name analyst verdict SQLSTATE ε [fingerprint]: stages», in their order. Whatever else is
+// in a span is an error.
 func told(t *testing.T, spans []*trace.Span) []string {
 	t.Helper()
-	slices.SortStableFunc(spans, func(a, b *trace.Span) int { return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano)) })
+	slices.SortStableFunc(spans, func(a, b *trace.Span) int {
+		return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano))
+	})
 	var lines []string
 	for _, root := range spans {
 		if len(root.ParentSpanId) > 0 {
@@ -109,8 +117,12 @@ func told(t *testing.T, spans []*trace.Span) []string {
 				is[a.Key] = fmt.Sprint(a.Value.GetDoubleValue())
 			}
 		}
-		line := strings.Join([]string{root.Name, is["dpproxy.analyst"], is["dpproxy.verdict"], is["db.response.status_code"], is["dpproxy.epsilon"]}, " ")
-		if word := is["db.operation.name"]; is["db.system.name"] != "postgresql" || word != root.Name && root.Name != "statement" {
+		line := strings.Join([]string{
+			root.Name, is["dpproxy.analyst"], is["dpproxy.verdict"], is["db.response.status_code"],
+			is["dpproxy.epsilon"],
+		}, " ")
+		if word := is["db.operation.name"]; is["db.system.name"] != "postgresql" || word != root.Name &&
+			root.Name != "statement" {
 			t.Errorf("%s: %v", root.Name, is)
 		}
 		if f, ok := is["dpproxy.fingerprint"]; ok {
@@ -119,7 +131,10 @@ func told(t *testing.T, spans []*trace.Span) []string {
 				t.Errorf("a fingerprint is %q", f)
 			}
 		}
-		for _, known := range []string{"db.system.name", "db.namespace", "db.response.status_code", "db.operation.name", "dpproxy.analyst", "dpproxy.verdict", "dpproxy.epsilon", "dpproxy.fingerprint"} {
+		for _, known := range []string{
+			"db.system.name", "db.namespace", "db.response.status_code", "db.operation.name",
+			"dpproxy.analyst", "dpproxy.verdict", "dpproxy.epsilon", "dpproxy.fingerprint",
+		} {
 			delete(is, known)
 		}
 		bare(t, root, len(is))
@@ -136,7 +151,8 @@ func stages(t *testing.T, root *trace.Span, spans []*trace.Span) (line string) {
 			continue
 		}
 		line += " " + s.Name
-		if !bytes.Equal(s.TraceId, root.TraceId) || s.StartTimeUnixNano < root.StartTimeUnixNano || s.EndTimeUnixNano > root.EndTimeUnixNano || s.EndTimeUnixNano < s.StartTimeUnixNano {
+		if !bytes.Equal(s.TraceId, root.TraceId) || s.StartTimeUnixNano < root.StartTimeUnixNano ||
+			s.EndTimeUnixNano > root.EndTimeUnixNano || s.EndTimeUnixNano < s.StartTimeUnixNano {
 			t.Errorf("%s is not in its statement: %v, %v", s.Name, s, root)
 		}
 		took := s.EndTimeUnixNano - s.StartTimeUnixNano

@@ -32,8 +32,8 @@ func (s *Server) watch() error {
 	}
 }
 
-// Look compares the databases with the policy, and says what has changed: by the metric, /readyz, and one log line per problem when the problems
-// change. Databases that do not answer are Ready's to report. No private row is read.
+// Look compares the databases with the policy, and says what has changed: by the metric, /readyz, and one log line per
+// problem when the problems change. Databases that do not answer are Ready's to report. No private row is read.
 func (s *Server) Look() {
 	s.reloading <- struct{}{} // a reload checks by itself
 	defer func() { <-s.reloading }()
@@ -101,7 +101,8 @@ func (s *Server) drifted(err error) {
 		s.log.Info("the databases are what the policy says again")
 	}
 	for line := range strings.Lines(now) {
-		s.log.Error("the databases have changed: what rests on this is refused, free of charge, until it is mended; then run dpproxy setup, and send SIGHUP", "problem", strings.TrimSpace(line))
+		s.log.Error(
+			"the databases have changed: what rests on this is refused, free of charge, until it is mended; then run dpproxy setup, and send SIGHUP", "problem", strings.TrimSpace(line))
 	}
 }
 

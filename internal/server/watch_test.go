@@ -47,7 +47,8 @@ func (l *locked) since() string {
 func watched(t *testing.T) (s *Server, main string, conn *pgx.Conn, log *locked) {
 	t.Helper()
 	ctx := context.Background()
-	pg, db := pgservertest.Database(t, `CREATE TABLE wards (ward text PRIMARY KEY, beds int); INSERT INTO wards VALUES ('A', 1);
+	pg, db := pgservertest.Database(
+		t, `CREATE TABLE wards (ward text PRIMARY KEY, beds int); INSERT INTO wards VALUES ('A', 1);
 		CREATE TABLE patients (id bigint PRIMARY KEY, age int, ward text); INSERT INTO patients SELECT i, i % 90, 'A' FROM generate_series(1, 1000) i`)
 	t.Cleanup(func() { // before the database goes
 		pgservertest.Exec(t, pg.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+db+"_shadow WITH (FORCE)")
@@ -67,7 +68,8 @@ tables:
     max_rows_per_unit: 1
     columns: {id: {}, age: {bounds: [0, 120]}}
   wards: {public: true}
-`, pg.DSN(db, "watch_main"), pg.DSN(db+"_shadow", "watch_shadow"), pg.DSN(db, "watch_public"), pg.DSN(db, pgserver.Superuser), v)
+`, pg.DSN(db, "watch_main"), pg.DSN(db+"_shadow", "watch_shadow"), pg.DSN(db, "watch_public"),
+		pg.DSN(db, pgserver.Superuser), v)
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -92,11 +94,13 @@ tables:
 	return s, pg.DSN(db, pgserver.Superuser), conn, log
 }
 
-// TestDriftOfOthers: what has changed of a column is nothing to a statement that does not rely on it, and is refused where one does.
+// TestDriftOfOthers: what has changed of a column is nothing to a statement that does not rely on it, and is refused
+// where one does.
 func TestDriftOfOthers(t *testing.T) {
 	ctx := context.Background()
 	_, main, conn, _ := watched(t)
-	const others, reads = "SELECT count(*) FROM (SELECT * FROM patients WHERE id > %d) p", "SELECT avg(age) FROM patients WHERE id > %d"
+	const others, reads = "SELECT count(*) FROM (SELECT * FROM patients WHERE id > %d) p",
+		"SELECT avg(age) FROM patients WHERE id > %d"
 	asked := 0
 	ask := func(sql string) error {
 		asked++ // another question each time: answers are kept
@@ -108,7 +112,10 @@ func TestDriftOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, change := range []string{"ALTER TABLE patients ALTER age TYPE bigint", "REVOKE SELECT (age) ON patients FROM watch_main", "ALTER TABLE patients DROP age"} {
+	for _, change := range []string{
+		"ALTER TABLE patients ALTER age TYPE bigint",
+		"REVOKE SELECT (age) ON patients FROM watch_main", "ALTER TABLE patients DROP age",
+	} {
 		pgservertest.Exec(t, main, change)
 		if err := ask(others); err != nil {
 			t.Errorf("%s: a statement that reads another column: %v", change, err)
@@ -120,8 +127,8 @@ func TestDriftOfOthers(t *testing.T) {
 	}
 }
 
-// TestDrift changes main under a running proxy. A statement over what has changed is refused and costs nothing, and is answered when it is
-// mended; the administrator is told what has changed, once.
+// TestDrift changes main under a running proxy. A statement over what has changed is refused and costs nothing, and is
+// answered when it is mended; the administrator is told what has changed, once.
 func TestDrift(t *testing.T) {
 	ctx := context.Background()
 	s, main, conn, log := watched(t)
@@ -143,13 +150,35 @@ func TestDrift(t *testing.T) {
 		return strings.Contains(r.Body.String(), "\ndpproxy_shadow_stale 1\n")
 	}
 	for _, c := range []struct{ name, broken, mend, want string }{
-		{"a renamed column", "ALTER TABLE patients RENAME age TO years", "ALTER TABLE patients RENAME years TO age", "tables.patients.columns.age: main has no such column"},
-		{"a renamed table", "ALTER TABLE patients RENAME TO people", "ALTER TABLE people RENAME TO patients", "tables.patients: main has no such table"},
-		{"another type", "ALTER TABLE patients ALTER age TYPE bigint", "ALTER TABLE patients ALTER age TYPE int", "public.patients.age is bigint in main and integer in the shadow"},
-		{"a column that main may not read", "REVOKE SELECT (age) ON patients FROM watch_main", "GRANT SELECT (age) ON patients TO watch_main", `its role may not read "public"."patients" ("age")`},
-		{"a schema that main may not use", "REVOKE USAGE ON SCHEMA public FROM watch_main, PUBLIC", "GRANT USAGE ON SCHEMA public TO watch_main, PUBLIC", `its role may not read "public"."patients" ("id", "age")`},
-		{"row-level security", "ALTER TABLE patients ENABLE ROW LEVEL SECURITY", "ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "row-level security"},
-		{"a dropped column", "ALTER TABLE patients DROP age", "ALTER TABLE patients ADD age int; UPDATE patients SET age = id % 90; GRANT SELECT (age) ON patients TO watch_main", "tables.patients.columns.age: main has no such column"},
+		{
+			"a renamed column", "ALTER TABLE patients RENAME age TO years", "ALTER TABLE patients RENAME years TO age",
+			"tables.patients.columns.age: main has no such column",
+		},
+		{
+			"a renamed table", "ALTER TABLE patients RENAME TO people", "ALTER TABLE people RENAME TO patients",
+			"tables.patients: main has no such table",
+		},
+		{
+			"another type", "ALTER TABLE patients ALTER age TYPE bigint", "ALTER TABLE patients ALTER age TYPE int",
+			"public.patients.age is bigint in main and integer in the shadow",
+		},
+		{
+			"a column that main may not read", "REVOKE SELECT (age) ON patients FROM watch_main",
+			"GRANT SELECT (age) ON patients TO watch_main", `its role may not read "public"."patients" ("age")`,
+		},
+		{
+			"a schema that main may not use", "REVOKE USAGE ON SCHEMA public FROM watch_main, PUBLIC",
+			"GRANT USAGE ON SCHEMA public TO watch_main, PUBLIC", `its role may not read "public"."patients" ("id", "age")`,
+		},
+		{
+			"row-level security", "ALTER TABLE patients ENABLE ROW LEVEL SECURITY",
+			"ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "row-level security",
+		},
+		{
+			"a dropped column", "ALTER TABLE patients DROP age",
+			"ALTER TABLE patients ADD age int; UPDATE patients SET age = id % 90; GRANT SELECT (age) ON patients TO watch_main",
+			"tables.patients.columns.age: main has no such column",
+		},
 	} {
 		if err := ask(); err != nil {
 			t.Fatalf("before %s: %v", c.name, err)
@@ -157,7 +186,8 @@ func TestDrift(t *testing.T) {
 		pgservertest.Exec(t, main, c.broken)
 		before := spent()
 		var refused *pgconn.PgError
-		if err := ask(); !asPg(err, &refused) || refused.Code != "0A000" || strings.Contains(refused.Error()+refused.Detail+refused.Hint, "age") {
+		if err := ask(); !asPg(err, &refused) || refused.Code != "0A000" ||
+			strings.Contains(refused.Error()+refused.Detail+refused.Hint, "age") {
 			t.Errorf("%s: the statement ended in %v", c.name, err)
 		}
 		if now := spent(); now != before {
@@ -188,10 +218,18 @@ func TestDrift(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Errorf("after a column that the policy does not list: %v", err)
 	}
-	const rows, joined, read = "SELECT ward FROM wards", "SELECT w.ward, p.n FROM wards w, (SELECT count(*) AS n FROM patients) p", "SELECT count(*) FROM patients p JOIN wards w ON w.beds = p.age"
+	const rows, joined, read = "SELECT ward FROM wards",
+		"SELECT w.ward, p.n FROM wards w, (SELECT count(*) AS n FROM patients) p",
+		"SELECT count(*) FROM patients p JOIN wards w ON w.beds = p.age"
 	for _, c := range []struct{ name, broken, mend, want string }{
-		{"a public table that leads to people", "ALTER TABLE wards ADD chief bigint REFERENCES patients", "ALTER TABLE wards DROP chief", "its foreign key wards_chief_fkey (chief) leads to public.patients"},
-		{"private rows that public can read", "GRANT SELECT ON patients TO watch_public", "REVOKE SELECT ON patients FROM watch_public", "role watch_public can read private rows of public.patients"},
+		{
+			"a public table that leads to people", "ALTER TABLE wards ADD chief bigint REFERENCES patients",
+			"ALTER TABLE wards DROP chief", "its foreign key wards_chief_fkey (chief) leads to public.patients",
+		},
+		{
+			"private rows that public can read", "GRANT SELECT ON patients TO watch_public",
+			"REVOKE SELECT ON patients FROM watch_public", "role watch_public can read private rows of public.patients",
+		},
 	} {
 		pgservertest.Exec(t, main, c.broken)
 		s.Look()
@@ -201,7 +239,8 @@ func TestDrift(t *testing.T) {
 		before := spent()
 		for _, sql := range []string{rows, joined, read} {
 			var refused *pgconn.PgError
-			if _, err := conn.Exec(ctx, sql); !asPg(err, &refused) || refused.Code != "0A000" || !strings.Contains(refused.Message, "withheld") {
+			if _, err := conn.Exec(ctx, sql); !asPg(err, &refused) || refused.Code != "0A000" ||
+				!strings.Contains(refused.Message, "withheld") {
 				t.Errorf("%s: %s: %v", c.name, sql, err)
 			}
 		}

@@ -113,7 +113,8 @@ func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result
 // PlannedStmtRequiresSnapshot (src/backend/tcop/pquery.c).
 func takesSnapshot(c command.Command) bool {
 	switch c.(type) {
-	case command.Prepare, command.Execute, command.Deallocate, command.Declare, command.Copy, command.CloseCursor, command.Discard, command.Functions, command.DoUnlisten:
+	case command.Prepare, command.Execute, command.Deallocate, command.Declare, command.Copy, command.CloseCursor,
+		command.Discard, command.Functions, command.DoUnlisten:
 		return true
 	}
 	return false
@@ -138,6 +139,7 @@ func plain(c command.Command) (*result, error) {
 
 // noParameter refuses a parameter where nothing can bind it, at its first place in the text.
 func noParameter(sql string) error {
-	return pgerr.New("42P02", "there is no parameter $1", pgerr.At(utf8.RuneCountInString(sql[:max(0, strings.Index(sql, "$"))])+1),
+	return pgerr.New("42P02", "there is no parameter $1",
+		pgerr.At(utf8.RuneCountInString(sql[:max(0, strings.Index(sql, "$"))])+1),
 		pgerr.Hint("Bind parameters with the extended protocol."))
 }

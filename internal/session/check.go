@@ -15,9 +15,10 @@ import (
 
 // Limits on placeholders such as myapp.user, which PostgreSQL lets anyone set and which mean nothing here.
 const (
-	maxPlaceholders     = 64
-	maxPlaceholderBytes = 16 << 10 // of all names and values; there may be some copies, of savepoints and of what RESET goes back to
-	maxTextBytes        = 1024     // of a setting that any text is good for
+	maxPlaceholders = 64
+	// of all names and values; there may be some copies, of savepoints and of what RESET goes back to
+	maxPlaceholderBytes = 16 << 10
+	maxTextBytes        = 1024 // of a setting that any text is good for
 	// maxApplicationName is PostgreSQL's NAMEDATALEN - 1, in bytes.
 	maxApplicationName = 63
 )
@@ -39,8 +40,8 @@ func (s *Session) checked(ctx context.Context, st *state, name, value string) (k
 	return key, canonical, err
 }
 
-// check does what PostgreSQL's parse_and_validate_value does. Its errors name the parameter as the client wrote it; those of
-// check hooks name it as PostgreSQL spells it.
+// check does what PostgreSQL's parse_and_validate_value does. Its errors name the parameter as the client wrote it;
+// those of check hooks name it as PostgreSQL spells it.
 func (s *Session) check(ctx context.Context, st *state, p *parameter, name, value string) (string, error) {
 	switch p.kind {
 	case boolean:
@@ -61,7 +62,8 @@ func (s *Session) check(ctx context.Context, st *state, p *parameter, name, valu
 			return "", invalidValue(name, value)
 		}
 		if v < p.min || v > p.max {
-			return "", pgerr.New(pgerr.InvalidParameterValue, sixDigits(v)+` is outside the valid range for parameter "`+name+`" (`+
+			return "", pgerr.New(pgerr.InvalidParameterValue, sixDigits(v)+` is outside the valid range for parameter "`+name+
+				`" (`+
 				sixDigits(p.min)+" .. "+sixDigits(p.max)+")")
 		}
 		return sixDigits(v), nil
@@ -197,7 +199,8 @@ func checkMargin(value string) (string, error) {
 	return strconv.FormatFloat(v, 'g', -1, 64), nil
 }
 
-// checkPlaceholder lets through names with a dot that are not ours, as PostgreSQL does for extensions that are not loaded.
+// checkPlaceholder lets through names with a dot that are not ours, as PostgreSQL does for extensions that are not
+// loaded.
 func checkPlaceholder(st *state, key, name, value string) *pgconn.PgError {
 	if !strings.Contains(key, ".") || strings.HasPrefix(key, "dpproxy.") {
 		return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`)
@@ -211,7 +214,8 @@ func checkPlaceholder(st *state, key, name, value string) *pgconn.PgError {
 	}
 	if held >= maxPlaceholders || bytes > maxPlaceholderBytes {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many or too large custom parameters",
-			pgerr.Hint("A session holds %d of at most %d bytes together; DISCARD ALL frees them.", maxPlaceholders, maxPlaceholderBytes))
+			pgerr.Hint("A session holds %d of at most %d bytes together; DISCARD ALL frees them.", maxPlaceholders,
+				maxPlaceholderBytes))
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/command"
 )
 
-// What surrounds the rows of a binary COPY: a signature with neither flags nor extensions, and the number of columns -1.
+// What surrounds the rows of a binary COPY: a signature with neither flags nor extensions, and the number of columns
+// -1.
 var (
 	binaryHead = []byte("PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00")
 	binaryEnd  = []byte{0xff, 0xff}
@@ -42,7 +43,8 @@ func (c *copying) tuple(values [][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// line is a row of a COPY in text or CSV. What has to be escaped is ASCII, so the whole line can be converted at its end.
+// line is a row of a COPY in text or CSV. What has to be escaped is ASCII, so the whole line can be converted at its
+// end.
 func (c *copying) line(values [][]byte, force []bool) ([]byte, error) {
 	var out []byte
 	for i, v := range values {
@@ -79,8 +81,8 @@ func (c *copying) escaped(out, v []byte) []byte {
 	return out
 }
 
-// quoted appends a value as PostgreSQL's CopyAttributeOutCSV does: in quotes where it could be read as something else, as the
-// end of the data among them.
+// quoted appends a value as PostgreSQL's CopyAttributeOutCSV does: in quotes where it could be read as something else,
+// as the end of the data among them.
 func (c *copying) quoted(out, v []byte, force, alone bool) []byte {
 	o := c.options
 	special := string([]byte{o.Delimiter, o.Quote, '\r', '\n'})

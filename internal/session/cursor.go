@@ -43,7 +43,9 @@ func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Dec
 
 // bindCursor binds the query of a cursor. Its rows are kept as text, or as binary for a BINARY cursor, and FETCH gives
 // them the format that it was asked for.
-func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, p Prepared, formats []int16, values [][]byte) (*query, error) {
+func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, p Prepared, formats []int16,
+	values [][]byte,
+) (*query, error) {
 	result := []int16{0}
 	if c.Binary {
 		result = []int16{1}
@@ -115,7 +117,8 @@ func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) 
 		c.Direction, c.Count = command.Forward, -c.Count
 	}
 	if p.scroll == command.ScrollNo && p.looksBack(c) {
-		return 0, 0, false, pgerr.New(pgerr.ObjectNotInState, "cursor can only scan forward", pgerr.Hint("Declare it with SCROLL option to enable backward scan."))
+		return 0, 0, false, pgerr.New(pgerr.ObjectNotInState, "cursor can only scan forward",
+			pgerr.Hint("Declare it with SCROLL option to enable backward scan."))
 	}
 	start := p.at
 	switch {
@@ -139,8 +142,8 @@ func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) 
 	return p.at - 1, p.at, false, nil
 }
 
-// looksBack says what PostgreSQL cannot do with a NO SCROLL cursor. It steps back even to fetch the current row again, and
-// ABSOLUTE starts from the first row when that is nearer than the current one.
+// looksBack says what PostgreSQL cannot do with a NO SCROLL cursor. It steps back even to fetch the current row again,
+// and ABSOLUTE starts from the first row when that is nearer than the current one.
 func (p *portal) looksBack(c command.Fetch) bool {
 	onRow := p.at > 0 && p.at <= p.query.rows.len()
 	switch {
@@ -159,7 +162,8 @@ func (p *portal) looksBack(c command.Fetch) bool {
 	return c.Direction == command.Backward
 }
 
-// target returns the position that ABSOLUTE or RELATIVE asks for, at most one place before the first or after the last row.
+// target returns the position that ABSOLUTE or RELATIVE asks for, at most one place before the first or after the last
+// row.
 func (p *portal) target(d command.Direction, count int64, rows int) int {
 	position := count
 	switch {

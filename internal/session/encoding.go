@@ -55,14 +55,16 @@ func (s *Session) parameters(types []uint32, b wire.Bind) ([][]byte, error) {
 	return decoded, nil
 }
 
-// converted converts the text in a value: all of it in text form; in binary form that of texts, and of arrays and rows of
-// them. Binary forms of other types hold none.
+// converted converts the text in a value: all of it in text form; in binary form that of texts, and of arrays and rows
+// of them. Binary forms of other types hold none.
 func converted(convert func([]byte) ([]byte, error), oid uint32, format int16, v []byte) ([]byte, error) {
 	return convertedWithin(convert, oid, format, v, 0)
 }
 
 // convertedWithin converts a value that stands so many levels deep in arrays and rows.
-func convertedWithin(convert func([]byte) ([]byte, error), oid uint32, format int16, v []byte, level int) ([]byte, error) {
+func convertedWithin(convert func([]byte) ([]byte, error), oid uint32, format int16, v []byte, level int) (
+	[]byte, error,
+) {
 	if level > maxNested { // each level copies what is in it
 		return nil, errBinary
 	}
@@ -70,7 +72,8 @@ func convertedWithin(convert func([]byte) ([]byte, error), oid uint32, format in
 		return convert(v)
 	}
 	switch oid {
-	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.JSONOID, pgtype.XMLOID, pgtype.UnknownOID:
+	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.JSONOID, pgtype.XMLOID,
+		pgtype.UnknownOID:
 		return convert(v)
 	case pgtype.JSONBOID: // a version, then the text
 		if len(v) == 0 {
@@ -94,7 +97,8 @@ const maxNested = 20
 
 var errBinary error = pgerr.New("22P03", "incorrect binary data format")
 
-// convertedArray walks over array_send's format: dimensions, flags, the elements' type, two numbers for each dimension, elements.
+// convertedArray walks over array_send's format: dimensions, flags, the elements' type, two numbers for each dimension,
+// elements.
 func convertedArray(convert func([]byte) ([]byte, error), v []byte, level int) ([]byte, error) {
 	const head, dimension = 12, 8
 	if len(v) < head {
@@ -136,7 +140,9 @@ func convertedRow(convert func([]byte) ([]byte, error), v []byte, level int) ([]
 }
 
 // convertedField appends a length and a value to out; -1 is NULL.
-func convertedField(convert func([]byte) ([]byte, error), oid uint32, out, in []byte, level int) (to, rest []byte, err error) {
+func convertedField(convert func([]byte) ([]byte, error), oid uint32, out, in []byte, level int) (to, rest []byte,
+	err error,
+) {
 	const length = 4
 	if len(in) < length {
 		return nil, nil, errBinary

@@ -23,7 +23,8 @@ func nested(levels int) []byte {
 // TestNestedValues: a message may hold as many rows in rows as it has bytes for.
 func TestNestedValues(t *testing.T) {
 	same := func(text []byte) ([]byte, error) { return text, nil }
-	if v, err := converted(same, pgtype.RecordOID, pgtype.BinaryFormatCode, nested(20)); err != nil || !slices.Equal(v, nested(20)) {
+	if v, err := converted(same, pgtype.RecordOID, pgtype.BinaryFormatCode, nested(20)); err != nil ||
+		!slices.Equal(v, nested(20)) {
 		t.Errorf("20 rows in each other: %v", err)
 	}
 	if _, err := converted(same, pgtype.RecordOID, pgtype.BinaryFormatCode, nested(2000)); !errors.Is(err, errBinary) {

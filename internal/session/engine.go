@@ -20,20 +20,20 @@ type Engine interface {
 	// Parse splits a text and checks its syntax: no names, no backend. Empty and comment-only texts give no statement.
 	Parse(sql string) ([]Statement, error)
 
-	// Charge spends for a bound statement if that needs it, durable when it returns. It comes right before Execute, or Void. ErrReloaded means
-	// that nothing was charged, and that the statement is to be bound again.
+	// Charge spends for a bound statement if that needs it, durable when it returns. It comes right before Execute, or
+	// Void. ErrReloaded means that nothing was charged, and that the statement is to be bound again.
 	Charge(ctx context.Context, scope Scope, bound Bound) error
 
-	// CheckSetting has the backend validate a setting that only PostgreSQL can judge: "TimeZone" (a zone, a number of hours,
-	// or INTERVAL '+00:00'; what set_config takes). It returns the value as SHOW prints it; an error is 22023.
+	// CheckSetting has the backend validate a setting that only PostgreSQL can judge: "TimeZone" (a zone, a number of
+	// hours, or INTERVAL '+00:00'; what set_config takes). It returns the value as SHOW prints it; an error is 22023.
 	CheckSetting(ctx context.Context, name, value string) (canonical string, err error)
 
 	// Info returns what new sessions report and SHOW prints. A policy reload or a backend restart may change it.
 	Info(ctx context.Context) (Info, error)
 }
 
-// ErrReloaded says that the policy has been read again since a statement was bound. Clients read it, in the words at which drivers prepare
-// again, only where it has been each time that the statement was bound.
+// ErrReloaded says that the policy has been read again since a statement was bound. Clients read it, in the words at
+// which drivers prepare again, only where it has been each time that the statement was bound.
 var ErrReloaded error = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
 	pgerr.Hint("The policy has been read again since the statement was bound. Send it again."))
 
@@ -59,7 +59,8 @@ type Prepared interface {
 	// Columns describes the result with format 0; nil: no result (NoData).
 	Columns() []pgconn.FieldDescription
 	// Bind analyses the statement with its values; nothing is charged and no private row is read. formats has the length
-	// 0, 1 or len(values); a nil value is NULL. resultFormats is 0, 1 or one code per column. An error refuses the statement.
+	// 0, 1 or len(values); a nil value is NULL. resultFormats is 0, 1 or one code per column. An error refuses the
+	// statement.
 	Bind(ctx context.Context, scope Scope, formats []int16, values [][]byte, resultFormats []int16) (Bound, error)
 }
 
@@ -69,13 +70,14 @@ type Bound interface {
 	Execute(ctx context.Context) (Rows, error)
 }
 
-// Voider is implemented by a Bound that holds something between its charge and its Execute. Void gives it up: the client went
-// away before it came to Execute.
+// Voider is implemented by a Bound that holds something between its charge and its Execute. Void gives it up: the
+// client went away before it came to Execute.
 type Voider interface {
 	Void()
 }
 
-// Sized is implemented by a Bound that may hold much until it is executed: Bytes says about how much, TreeBytes for its text among it.
+// Sized is implemented by a Bound that may hold much until it is executed: Bytes says about how much, TreeBytes for its
+// text among it.
 type Sized interface {
 	Bytes() int
 }
@@ -115,11 +117,14 @@ type Scope struct {
 type Released struct {
 	Column    string // as the NOTICE names it
 	Mechanism string
-	Scale     float64  // of the noise, in the aggregate's unit, of an average in its sum's; 0: it has none that is one number
-	Margin    *float64 // the widest 95% margin among the groups, in the aggregate's unit, of times in seconds; nil: none is known
-	LeftOut   *float64 // the share of rows that are left out; nil: unknown
-	Epsilon   float64  // that the whole statement has spent
-	Place     string   // of the rows of an answer that is sorted by it: «1, 2, 3–10», of which the last is within the noise; empty: it is not
+	// of the noise, in the aggregate's unit, of an average in its sum's; 0: it has none that is one number
+	Scale float64
+	// the widest 95% margin among the groups, in the aggregate's unit, of times in seconds; nil: none is known
+	Margin  *float64
+	LeftOut *float64 // the share of rows that are left out; nil: unknown
+	Epsilon float64  // that the whole statement has spent
+	// of the rows of an answer that is sorted by it: «1, 2, 3–10», of which the last is within the noise; empty: it is not
+	Place string
 }
 
 // Releaser is implemented by a Bound over private rows. Released says what it has released, once it is executed.

@@ -95,7 +95,8 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
 		return err
 	}
 	if want := len(st.params()); want != len(b.Parameters) {
-		return pgerr.New(pgerr.ProtocolViolation, "bind message supplies "+itoa(len(b.Parameters))+` parameters, but prepared statement "`+b.Statement+`" requires `+itoa(want))
+		return pgerr.New(pgerr.ProtocolViolation, "bind message supplies "+itoa(len(b.Parameters))+
+			` parameters, but prepared statement "`+b.Statement+`" requires `+itoa(want))
 	}
 	if b.Parameters, err = s.parameters(st.params(), b); err != nil {
 		return err
@@ -122,7 +123,8 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
 	return nil
 }
 
-// bindBytes is how much memory a Bind takes that is kept. Its values are parts of its message, or of a copy in another encoding.
+// bindBytes is how much memory a Bind takes that is kept. Its values are parts of its message, or of a copy in another
+// encoding.
 func bindBytes(b wire.Bind) int {
 	n := len(b.Portal) + len(b.Statement) + 2*(len(b.ParameterFormats)+len(b.ResultFormats))
 	for _, v := range b.Parameters {
@@ -147,7 +149,8 @@ func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error 
 			return err
 		}
 		var err error
-		p.query, err = s.bindQuery(ctx, s.state, st.prepared, b.ParameterFormats, b.Parameters, b.ResultFormats, st.statement.Offset)
+		p.query, err = s.bindQuery(ctx, s.state, st.prepared, b.ParameterFormats, b.Parameters, b.ResultFormats,
+			st.statement.Offset)
 		return err
 	case command.Declare:
 		var err error
@@ -165,7 +168,8 @@ func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error 
 // checkFormats holds the list of result formats against the columns.
 func checkFormats(formats []int16, columns int) error {
 	if len(formats) > 1 && len(formats) != columns {
-		return pgerr.New(pgerr.ProtocolViolation, "bind message has "+itoa(len(formats))+" result formats but query has "+itoa(columns)+" columns")
+		return pgerr.New(pgerr.ProtocolViolation, "bind message has "+itoa(len(formats))+" result formats but query has "+
+			itoa(columns)+" columns")
 	}
 	return nil
 }

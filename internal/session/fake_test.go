@@ -16,9 +16,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// fakeEngine knows some functions: SELECT rows(n, m) gives n rows of m bytes, SELECT counts(n) the numbers from 1 to n, SELECT
-// breaks(n) n rows and an error; SELECT fails() fails before its rows; SELECT refused() is refused in analysis; SELECT $1 gives
-// its parameter. Each costs 1.
+// fakeEngine knows some functions: SELECT rows(n, m) gives n rows of m bytes, SELECT counts(n) the numbers from 1 to n,
+// SELECT breaks(n) n rows and an error; SELECT fails() fails before its rows; SELECT refused() is refused in analysis;
+// SELECT $1 gives its parameter. Each costs 1.
 type fakeEngine struct {
 	log     []string // what was asked of the engine, in order, between what the client of a conversation got
 	budget  int      // charges that are left
@@ -79,7 +79,10 @@ func (e *fakeEngine) CheckSetting(_ context.Context, _, value string) (string, e
 }
 
 func (e *fakeEngine) Info(context.Context) (Info, error) {
-	return Info{Parameters: map[string]string{"server_version": "15.18", "TimeZone": "UTC", "unheard_of": "x"}, Database: "clinic", Epsilon: 0.5, EpsilonMax: 1}, nil
+	return Info{
+		Parameters: map[string]string{"server_version": "15.18", "TimeZone": "UTC", "unheard_of": "x"},
+		Database:   "clinic", Epsilon: 0.5, EpsilonMax: 1,
+	}, nil
 }
 
 type fakePrepared struct {

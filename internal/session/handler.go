@@ -24,7 +24,8 @@ type Handler struct {
 // maxZones bounds the memory of time zones, zoneBytes the text of each.
 const maxZones, zoneBytes = 1000, 64
 
-// Maintenance is the database that tools connect to for a list of databases (psql -l). It has the catalogs and no tables.
+// Maintenance is the database that tools connect to for a list of databases (psql -l). It has the catalogs and no
+// tables.
 const Maintenance = "postgres"
 
 // NewHandler returns a handler whose sessions put their statements to engine.

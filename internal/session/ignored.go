@@ -2,8 +2,8 @@ package session
 
 import "math"
 
-// ignored lists settings that applications and tools set out of habit. They are checked and shown, and change nothing: the
-// statements that they would tune run under settings of dpproxy.
+// ignored lists settings that applications and tools set out of habit. They are checked and shown, and change nothing:
+// the statements that they would tune run under settings of dpproxy.
 var ignored = []parameter{
 	{name: "search_path", kind: text, initial: `"$user", public`}, // names are always looked up in the policy's schemas
 	{name: "jit", kind: boolean, initial: "on"},
@@ -18,8 +18,14 @@ var ignored = []parameter{
 	{name: "seed", kind: number, initial: "unavailable", min: -1, max: 1},
 	{name: "xmloption", kind: enum, initial: "content", values: []string{"content", "document"}},
 	{name: "xmlbinary", kind: enum, initial: "base64", values: []string{"base64", "hex"}},
-	{name: "synchronous_commit", kind: enum, initial: "on", values: []string{"local", "remote_write", "remote_apply", "on", "off"}},
-	{name: "plan_cache_mode", kind: enum, initial: "auto", values: []string{"auto", "force_generic_plan", "force_custom_plan"}},
+	{name: "synchronous_commit", kind: enum, initial: "on", values: []string{
+		"local", "remote_write", "remote_apply", "on",
+		"off",
+	}},
+	{name: "plan_cache_mode", kind: enum, initial: "auto", values: []string{
+		"auto", "force_generic_plan",
+		"force_custom_plan",
+	}},
 	{name: "constraint_exclusion", kind: enum, initial: "partition", values: []string{"partition", "on", "off"}},
 	{name: "password_encryption", kind: enum, initial: "scram-sha-256", values: []string{"md5", "scram-sha-256"}},
 	{name: "lock_timeout", kind: integer, initial: "0", max: maxInt, unit: milliseconds},

@@ -62,8 +62,8 @@ func (s *Session) ran(b Bound) {
 	s.accounts = append(s.accounts, account)
 }
 
-// ended reports the statements of one message. An error is that of the last one, or of what did not come to run. Where quiet is set, a message
-// that ran nothing and has no error is no statement: it prepared one, or went on with one.
+// ended reports the statements of one message. An error is that of the last one, or of what did not come to run. Where
+// quiet is set, a message that ran nothing and has no error is no statement: it prepared one, or went on with one.
 func (s *Session) ended(ctx context.Context, since time.Time, quiet bool, err error) {
 	if s.handler.observe == nil {
 		return
@@ -85,7 +85,10 @@ func (s *Session) ended(ctx context.Context, since time.Time, quiet bool, err er
 		s.trace.Ended = s.trace.At(now)
 	}
 	for i, a := range accounts {
-		e := Event{Account: a, Analyst: s.startup.Analyst, Database: s.startup.Database, SQLSTATE: "00000", Took: now.Sub(since), Trace: s.trace}
+		e := Event{
+			Account: a, Analyst: s.startup.Analyst, Database: s.startup.Database, SQLSTATE: "00000",
+			Took: now.Sub(since), Trace: s.trace,
+		}
 		if i < len(accounts)-1 && e.Trace != nil { // an argument of the last one, which has the stages
 			e.Trace = &Trace{Operation: s.trace.Operation, Began: s.trace.Began, Ended: s.trace.Ended}
 		}
@@ -96,7 +99,8 @@ func (s *Session) ended(ctx context.Context, since time.Time, quiet bool, err er
 	}
 }
 
-// sqlstate is what the client reads of an error: wire shows the cause of a cancel, and all that is no PgError as an internal error.
+// sqlstate is what the client reads of an error: wire shows the cause of a cancel, and all that is no PgError as an
+// internal error.
 func sqlstate(ctx context.Context, err error) string {
 	var shown *pgconn.PgError
 	switch {

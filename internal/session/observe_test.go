@@ -23,7 +23,8 @@ func observed(t *testing.T, budget int) (c *conversation, events *[]string) {
 	return c, events
 }
 
-// TestEveryStatementIsObserved once: those that ran, those of the session, those that were refused, and those inside other statements.
+// TestEveryStatementIsObserved once: those that ran, those of the session, those that were refused, and those inside
+// other statements.
 func TestEveryStatementIsObserved(t *testing.T) {
 	for _, c := range []struct {
 		name, sql string
@@ -31,7 +32,10 @@ func TestEveryStatementIsObserved(t *testing.T) {
 		want      []string
 	}{
 		{"a query", "SELECT rows(1, 1)", 9, []string{"private 00000 1 SELECT rows(1, 1)"}},
-		{"several", "SET application_name = 'x'; SELECT rows(1, 1)", 9, []string{"session 00000 0 ", "private 00000 1 SELECT rows(1, 1)"}},
+		{
+			"several", "SET application_name = 'x'; SELECT rows(1, 1)", 9,
+			[]string{"session 00000 0 ", "private 00000 1 SELECT rows(1, 1)"},
+		},
 		{"the first error ends the text", "SELECT refused(); SELECT rows(1, 1)", 9, []string{"refused 42501 0 "}},
 		{"a command that is refused", "DELETE FROM t", 9, []string{"refused 42501 0 "}},
 		{"a syntax error", "SELEC", 9, []string{"refused 42601 0 "}},
@@ -39,10 +43,19 @@ func TestEveryStatementIsObserved(t *testing.T) {
 		{"over budget", "SELECT rows(1, 1)", 0, []string{"refused 53400 0 SELECT rows(1, 1)"}},
 		{"what is no client's error", "SELECT fails()", 9, []string{"private XX000 1 SELECT fails()"}},
 		{"an error behind rows", "SELECT breaks(2)", 9, []string{"private 22012 1 SELECT breaks(2)"}},
-		{"a time-out", "SET statement_timeout = 1; SELECT sleeps()", 9, []string{"session 00000 0 ", "private 57014 1 SELECT sleeps()"}},
+		{
+			"a time-out", "SET statement_timeout = 1; SELECT sleeps()", 9,
+			[]string{"session 00000 0 ", "private 57014 1 SELECT sleeps()"},
+		},
 		{"a copy", "COPY (SELECT rows(1, 1)) TO STDOUT", 9, []string{"private 00000 1 SELECT rows(1, 1)"}},
-		{"a cursor runs at its first FETCH", "DECLARE c CURSOR WITH HOLD FOR SELECT rows(2, 1); FETCH c; FETCH c", 9, []string{"session 00000 0 ", "private 00000 1 SELECT rows(2, 1)", "session 00000 0 "}},
-		{"an EXECUTE", "PREPARE p AS SELECT $1; EXECUTE p('x')", 9, []string{"session 00000 0 ", "private 00000 1 SELECT $1"}},
+		{
+			"a cursor runs at its first FETCH", "DECLARE c CURSOR WITH HOLD FOR SELECT rows(2, 1); FETCH c; FETCH c", 9,
+			[]string{"session 00000 0 ", "private 00000 1 SELECT rows(2, 1)", "session 00000 0 "},
+		},
+		{
+			"an EXECUTE", "PREPARE p AS SELECT $1; EXECUTE p('x')", 9,
+			[]string{"session 00000 0 ", "private 00000 1 SELECT $1"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, events := observed(t, c.budget)
@@ -69,7 +82,8 @@ func TestAPreparedStatementIsObservedOnce(t *testing.T) {
 		}
 		s.say(t, "S")
 	}
-	expect(t, "events", *events, "private 00000 1 SELECT rows(3, 1)", "refused 42501 0 ", "refused 26000 0 ", "session 00000 0 ")
+	expect(t, "events", *events, "private 00000 1 SELECT rows(3, 1)", "refused 42501 0 ", "refused 26000 0 ",
+		"session 00000 0 ")
 }
 
 // TestAClientThatGoesAwayIsObserved: what was charged for it is in the event, and no error that main may have caused.
@@ -83,5 +97,6 @@ func TestAClientThatGoesAwayIsObserved(t *testing.T) {
 		s.gone = false
 		_ = s.Query(ctx, "SELECT sleeps()", s)
 	}
-	expect(t, "events", *events, "private XX000 1 SELECT rows(1, 1)", "private 08006 1 SELECT sleeps()", "private 57P01 1 SELECT sleeps()")
+	expect(t, "events", *events, "private XX000 1 SELECT rows(1, 1)", "private 08006 1 SELECT sleeps()",
+		"private 57P01 1 SELECT sleeps()")
 }

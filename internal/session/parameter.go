@@ -16,8 +16,8 @@ const (
 	enum
 	// special parameters have their checks in check.go.
 	special
-	// fixed parameters may be set to the value that they have. Any other would change what a text means, or how results look,
-	// without the proxy knowing.
+	// fixed parameters may be set to the value that they have. Any other would change what a text means, or how results
+	// look, without the proxy knowing.
 	fixed
 	// preset parameters can only be read.
 	preset
@@ -80,7 +80,10 @@ var reported = []parameter{
 	{name: "default_transaction_read_only", kind: boolean, initial: "off"},
 	{name: "in_hot_standby", kind: preset, initial: "off"},
 	{name: "integer_datetimes", kind: preset, initial: "on"},
-	{name: "IntervalStyle", kind: enum, initial: "postgres", values: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}},
+	{name: "IntervalStyle", kind: enum, initial: "postgres", values: []string{
+		"postgres", "postgres_verbose",
+		"sql_standard", "iso_8601",
+	}},
 	{name: "is_superuser", kind: preset, initial: "off"},
 	{name: "server_encoding", kind: preset, initial: "UTF8"},
 	{name: "server_version", kind: preset},
@@ -99,7 +102,10 @@ var meaning = []parameter{
 	{name: "dpproxy.intervals", kind: boolean},
 	{name: "extra_float_digits", kind: integer, initial: "1", min: -15, max: 3},
 	{name: "bytea_output", kind: enum, initial: "hex", values: []string{"escape", "hex"}},
-	{name: "client_min_messages", kind: enum, initial: "notice", values: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"}},
+	{name: "client_min_messages", kind: enum, initial: "notice", values: []string{
+		"debug5", "debug4", "debug3", "debug2",
+		"debug1", "log", "notice", "warning", "error",
+	}},
 	{name: "statement_timeout", kind: integer, initial: "0", max: maxInt, unit: milliseconds},
 	{name: "idle_in_transaction_session_timeout", kind: integer, initial: "0", max: maxInt, unit: milliseconds},
 	{name: "idle_session_timeout", kind: integer, initial: "0", max: maxInt, unit: milliseconds},

@@ -12,7 +12,9 @@ import (
 )
 
 // inner parses and prepares the statement inside PREPARE, DECLARE or COPY.
-func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, types []uint32) (Statement, Prepared, error) {
+func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, types []uint32) (Statement, Prepared,
+	error,
+) {
 	list, err := s.engine.Parse(strings.Clone(sql)) // what is kept of it is not to keep the whole text that it stands in
 	if err != nil {
 		return Statement{}, nil, withOffset(err, offset)
@@ -24,7 +26,8 @@ func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, 
 		return Statement{}, nil, r.Err
 	}
 	if list[0].Command != nil {
-		return Statement{}, nil, pgerr.New(pgerr.FeatureNotSupported, "only queries can be prepared, declared or copied this way")
+		return Statement{}, nil, pgerr.New(pgerr.FeatureNotSupported,
+			"only queries can be prepared, declared or copied this way")
 	}
 	prepared, err := list[0].Parsed.Prepare(ctx, s.scope(st), types)
 	return list[0], prepared, withOffset(err, offset)
@@ -47,7 +50,10 @@ func (s *Session) prepare(ctx context.Context, st *state, x *step, c command.Pre
 			return nil, err
 		}
 	}
-	return &result{tag: "PREPARE"}, st.addStatement(&preparedStatement{name: c.Name, text: len(c.SQL), statement: &x.inner, prepared: x.prepared})
+	return &result{tag: "PREPARE"}, st.addStatement(&preparedStatement{
+		name: c.Name, text: len(c.SQL), statement: &x.inner,
+		prepared: x.prepared,
+	})
 }
 
 // typeNames knows PostgreSQL's built-in types. Reading it is safe for concurrent use.
@@ -61,7 +67,8 @@ func typeOID(t command.Type) (uint32, error) {
 	if known, ok := typeNames.TypeForName(name); ok {
 		return known.OID, nil
 	}
-	return 0, pgerr.New(pgerr.UndefinedObject, `type "`+t.Name+`" does not exist`, pgerr.At(t.At), pgerr.Hint("Leave the types out: they are inferred."))
+	return 0, pgerr.New(pgerr.UndefinedObject, `type "`+t.Name+`" does not exist`, pgerr.At(t.At),
+		pgerr.Hint("Leave the types out: they are inferred."))
 }
 
 // execute does EXECUTE: it binds a prepared statement to constants.
@@ -100,7 +107,8 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 	return &result{columns: x.query.columns, query: x.query}, nil
 }
 
-// compute has the engine answer a SELECT of one row, as it answers any other statement: what it may cost is charged first.
+// compute has the engine answer a SELECT of one row, as it answers any other statement: what it may cost is charged
+// first.
 func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string, error) {
 	list, err := s.engine.Parse(sql)
 	if err != nil {

@@ -31,7 +31,9 @@ type query struct {
 }
 
 // bindQuery has the engine plan a statement with its values, as of a state.
-func (s *Session) bindQuery(ctx context.Context, st *state, p Prepared, formats []int16, values [][]byte, resultFormats []int16, offset int) (*query, error) {
+func (s *Session) bindQuery(ctx context.Context, st *state, p Prepared, formats []int16, values [][]byte,
+	resultFormats []int16, offset int,
+) (*query, error) {
 	scope := s.scope(st)
 	q := &query{columns: withFormats(p.Columns(), resultFormats), offset: offset}
 	q.bind = func(ctx context.Context) (Bound, error) { return p.Bind(ctx, scope, formats, values, resultFormats) }
@@ -203,8 +205,8 @@ func (q *query) store(rows Rows, account *memory.Account) error {
 // elsewhere is the offset of a statement whose text came with an earlier message, in PREPARE or DECLARE.
 const elsewhere = -1
 
-// withOffset adds a statement's offset in the client's text to the position of an error. An error from elsewhere loses its
-// position.
+// withOffset adds a statement's offset in the client's text to the position of an error. An error from elsewhere loses
+// its position.
 func withOffset(err error, offset int) error {
 	var e *pgconn.PgError
 	if offset == 0 || !errors.As(err, &e) || e.Position == 0 {

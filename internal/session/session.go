@@ -34,7 +34,10 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // scope says for whom and how a statement runs in a state.
 func (s *Session) scope(st *state) Scope {
-	return Scope{Analyst: s.startup.Analyst, User: s.startup.User, Database: s.startup.Database, ProcessID: s.startup.ProcessID, Settings: st.layers.current, Last: s.released, Memory: st.memory}
+	return Scope{
+		Analyst: s.startup.Analyst, User: s.startup.User, Database: s.startup.Database,
+		ProcessID: s.startup.ProcessID, Settings: st.layers.current, Last: s.released, Memory: st.memory,
+	}
 }
 
 // Parameters lists what is reported at startup.
@@ -86,9 +89,11 @@ func (s *Session) TransactionStatus() byte { return s.state.tx.status() }
 
 // IdleTimeout returns idle_session_timeout, or idle_in_transaction_session_timeout inside a transaction.
 func (s *Session) IdleTimeout() (time.Duration, *pgconn.PgError) {
-	name, e := "idle_session_timeout", pgerr.New("57P05", "terminating connection due to idle-session timeout", pgerr.Fatal())
+	name, e := "idle_session_timeout", pgerr.New("57P05", "terminating connection due to idle-session timeout",
+		pgerr.Fatal())
 	if s.state.tx.block {
-		name, e = "idle_in_transaction_session_timeout", pgerr.New("25P03", "terminating connection due to idle-in-transaction timeout", pgerr.Fatal())
+		name, e = "idle_in_transaction_session_timeout",
+			pgerr.New("25P03", "terminating connection due to idle-in-transaction timeout", pgerr.Fatal())
 	}
 	return s.duration(name), e
 }

@@ -85,7 +85,8 @@ func (c *conversation) fill(t *testing.T, turns int, messages string) (turn int,
 	return turns, nil
 }
 
-// TestWhatAClientNamesIsCounted: every way to have the session keep something ends with 53200, and what is dropped is given back.
+// TestWhatAClientNamesIsCounted: every way to have the session keep something ends with 53200, and what is dropped is
+// given back.
 func TestWhatAClientNamesIsCounted(t *testing.T) {
 	long, text := strings.Repeat("x", 100_000), "/*"+strings.Repeat("x", 5000)+"*/"
 	for name, c := range map[string]struct{ before, each string }{

@@ -42,8 +42,8 @@ func (s Settings) Epsilon() float64 {
 	return v
 }
 
-// Notices returns dpproxy.notices: whether to report cost and margins. The session drops unwanted notices; an engine that asks
-// saves the work of making them.
+// Notices returns dpproxy.notices: whether to report cost and margins. The session drops unwanted notices; an engine
+// that asks saves the work of making them.
 func (s Settings) Notices() bool { return s.values["dpproxy.notices"] != "off" }
 
 // Margin returns dpproxy.margin: "20", "2%", or empty.
@@ -61,7 +61,8 @@ func (s Settings) MaxRows() int {
 	return n
 }
 
-// Intervals returns dpproxy.intervals: whether each aggregate x is followed by x_low and x_high. byPolicy is what holds without SET.
+// Intervals returns dpproxy.intervals: whether each aggregate x is followed by x_low and x_high. byPolicy is what holds
+// without SET.
 func (s Settings) Intervals(byPolicy bool) bool {
 	if value := s.values["dpproxy.intervals"]; value != "" {
 		return value == "on"
@@ -77,8 +78,8 @@ func (s Settings) With(name, value string) Settings {
 	return Settings{values: m}
 }
 
-// layers holds the settings of a session: what RESET returns to, what SET has changed, and what SET LOCAL covers until the
-// transaction ends. All maps are immutable, so that a savepoint is a copy of this struct.
+// layers holds the settings of a session: what RESET returns to, what SET has changed, and what SET LOCAL covers until
+// the transaction ends. All maps are immutable, so that a savepoint is a copy of this struct.
 type layers struct {
 	reset   Settings
 	session Settings

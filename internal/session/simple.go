@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
-// Query runs the statements of a simple-query text one after the other, as PostgreSQL does: the syntax of all is checked first,
-// and the first that fails ends the text. What those before it have sent and were charged stays.
+// Query runs the statements of a simple-query text one after the other, as PostgreSQL does: the syntax of all is
+// checked first, and the first that fails ends the text. What those before it have sent and were charged stays.
 func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) error {
 	started, client := time.Now(), ctx
 	ctx = s.traced(client, started)
@@ -37,8 +37,8 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 	return nil
 }
 
-// runSimple runs one statement and sends its whole result, as text. It takes the place of the unnamed portal, once it has
-// passed its analysis.
+// runSimple runs one statement and sends its whole result, as text. It takes the place of the unnamed portal, once it
+// has passed its analysis.
 func (s *Session) runSimple(ctx context.Context, x *step, w wire.ResultWriter) error {
 	if x.statement.Command != nil && s.state.usable(x.statement.Command) == nil {
 		s.ClosePortal("")

@@ -19,7 +19,8 @@ const (
 const (
 	// TreeBytes is for each byte of a statement's text: its parse tree and its analysis.
 	TreeBytes = 40
-	// objectBytes is for each statement, portal and savepoint, columnBytes for each column of one, and valueBytes for each value beside its own.
+	// objectBytes is for each statement, portal and savepoint, columnBytes for each column of one, and valueBytes for each
+	// value beside its own.
 	objectBytes = 1024
 	columnBytes = 200
 	valueBytes  = 32
@@ -73,7 +74,8 @@ func (st *state) addStatement(s *preparedStatement) error {
 	}
 	st.dropStatement(s.name)
 	if len(st.statements) >= maxStatements {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "too many prepared statements", pgerr.Hint("DEALLOCATE those that are no longer needed."))
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many prepared statements",
+			pgerr.Hint("DEALLOCATE those that are no longer needed."))
 	}
 	var err error
 	if s.hold, err = st.memory.Take(s.bytes()); err != nil {
@@ -107,7 +109,8 @@ func (st *state) portal(name string) (*portal, error) {
 
 func (st *state) addPortal(p *portal) error {
 	if len(st.portals) >= maxPortals {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "too many open cursors", pgerr.Hint("CLOSE those that are no longer needed."))
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many open cursors",
+			pgerr.Hint("CLOSE those that are no longer needed."))
 	}
 	var err error
 	if p.hold, err = st.memory.Take(p.bytes); err != nil {
@@ -145,7 +148,8 @@ func (st *state) usable(c command.Command) error {
 	return errAborted
 }
 
-var errAborted error = pgerr.New(pgerr.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+var errAborted error = pgerr.New(pgerr.InFailedTransaction,
+	"current transaction is aborted, commands ignored until end of transaction block")
 
 // result holds what one statement sends back: a tag, and rows if it has columns.
 type result struct {
@@ -160,5 +164,8 @@ type result struct {
 
 // warn adds a WARNING.
 func (r *result) warn(code, message string) {
-	r.notices = append(r.notices, &pgconn.Notice{Severity: "WARNING", SeverityUnlocalized: "WARNING", Code: code, Message: message})
+	r.notices = append(r.notices, &pgconn.Notice{
+		Severity: "WARNING", SeverityUnlocalized: "WARNING", Code: code,
+		Message: message,
+	})
 }

@@ -15,8 +15,8 @@ const (
 	columnOverhead = 4
 )
 
-// Stored is a result in memory, which an account counts until it is closed. It implements Rows. A session takes the rows of one over as they are; it copies those of
-// every other result that it has to hold.
+// Stored is a result in memory, which an account counts until it is closed. It implements Rows. A session takes the
+// rows of one over as they are; it copies those of every other result that it has to hold.
 type Stored struct {
 	columns []pgconn.FieldDescription
 	rows    packedRows
@@ -26,8 +26,8 @@ type Stored struct {
 	notices []*pgconn.Notice
 }
 
-// packedRows are rows one behind the other: each value behind its length, of which −1 says NULL. There may be a million, and they may be long: none is
-// moved when others come.
+// packedRows are rows one behind the other: each value behind its length, of which −1 says NULL. There may be a
+// million, and they may be long: none is moved when others come.
 type packedRows struct {
 	chunks [][]byte
 	starts []place // of each row

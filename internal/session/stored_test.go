@@ -91,7 +91,8 @@ func TestStoreIsBounded(t *testing.T) {
 	}
 }
 
-// TestARowIsCountedBeforeItIsCopied: what does not fit is not there, and what fits is counted to its last byte while more comes.
+// TestARowIsCountedBeforeItIsCopied: what does not fit is not there, and what fits is counted to its last byte while
+// more comes.
 func TestARowIsCountedBeforeItIsCopied(t *testing.T) {
 	budget := memory.New(4 * 100_000)
 	kept := NewStored(nil, budget.Open("alice"))
@@ -111,7 +112,8 @@ func TestARowIsCountedBeforeItIsCopied(t *testing.T) {
 	}
 }
 
-// TestStoreStopsReading at the first row that does not fit: what the analyst asks for may be endless. Then it holds nothing.
+// TestStoreStopsReading at the first row that does not fit: what the analyst asks for may be endless. Then it holds
+// nothing.
 func TestStoreStopsReading(t *testing.T) {
 	rows, budget := &fakeRows{left: 1000, size: 1000}, memory.New(40000)
 	err := (&query{}).store(rows, budget.Open("alice"))

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Trace collects the stages of one statement, with the times that may be told of them to people who may not see a private row
-// (docs/privacy.md P32). Until main works on private rows these are the clock's. While it does, the last public moment is all that is told, and
-// after it how much time has passed since that moment, rounded. A nil Trace collects nothing; one belongs to one goroutine at a time.
+// Trace collects the stages of one statement, with the times that may be told of them to people who may not see a
+// private row (docs/privacy.md P32). Until main works on private rows these are the clock's. While it does, the last
+// public moment is all that is told, and after it how much time has passed since that moment, rounded. A nil Trace
+// collects nothing; one belongs to one goroutine at a time.
 type Trace struct {
 	Operation    string // the statement's command.Word; empty: another
 	Began, Ended time.Time
@@ -34,7 +35,8 @@ func (t *Trace) At(now time.Time) time.Time {
 	return t.public.Add(t.since(max(0, now.Sub(t.public))))
 }
 
-// Stage adds a stage that ends now, and whose beginning the clock says. A measure must neither begin nor end in between.
+// Stage adds a stage that ends now, and whose beginning the clock says. A measure must neither begin nor end in
+// between.
 func (t *Trace) Stage(name string, began time.Time) {
 	if t != nil {
 		t.add(name, t.At(began), t.At(time.Now()))

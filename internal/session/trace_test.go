@@ -45,10 +45,19 @@ func TestTraces(t *testing.T) {
 		{"DELETE FROM t", []string{"DELETE refused parse"}},
 		{"SELEC", []string{" refused parse"}},
 		{"COPY (SELECT rows(1, 1)) TO STDOUT", []string{"COPY private parse analyse plan charge finish"}},
-		{"DECLARE c CURSOR WITH HOLD FOR SELECT rows(2, 1); FETCH c", []string{"DECLARE session parse analyse plan", "FETCH private charge finish"}},
-		{"PREPARE p AS SELECT $1; EXECUTE p('x')", []string{"PREPARE session parse analyse", "EXECUTE private plan charge finish"}},
+		{"DECLARE c CURSOR WITH HOLD FOR SELECT rows(2, 1); FETCH c", []string{
+			"DECLARE session parse analyse plan",
+			"FETCH private charge finish",
+		}},
+		{"PREPARE p AS SELECT $1; EXECUTE p('x')", []string{
+			"PREPARE session parse analyse",
+			"EXECUTE private plan charge finish",
+		}},
 		// The argument is a statement of its own, whose stages cannot be told from those of the other.
-		{"PREPARE p AS SELECT $1; EXECUTE p(1 + 1)", []string{"PREPARE session parse analyse", "EXECUTE private", "EXECUTE private analyse plan charge finish plan charge finish"}},
+		{"PREPARE p AS SELECT $1; EXECUTE p(1 + 1)", []string{
+			"PREPARE session parse analyse", "EXECUTE private",
+			"EXECUTE private analyse plan charge finish plan charge finish",
+		}},
 	} {
 		t.Run(c.sql, func(t *testing.T) {
 			on := true
@@ -59,7 +68,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestATraceOfSeveralMessages: a statement's trace begins with the message that prepared it, when it runs for the first time.
+// TestATraceOfSeveralMessages: a statement's trace begins with the message that prepared it, when it runs for the first
+// time.
 func TestATraceOfSeveralMessages(t *testing.T) {
 	on := true
 	s, traces := traced(t, &on)
@@ -71,7 +81,8 @@ func TestATraceOfSeveralMessages(t *testing.T) {
 	if s.skip {
 		t.Errorf("%q", s.engine.log)
 	}
-	expect(t, "traces", *traces, "SHOW session parse", "SELECT private parse analyse plan charge finish", "none", "SELECT private charge finish")
+	expect(t, "traces", *traces, "SHOW session parse", "SELECT private parse analyse plan charge finish", "none",
+		"SELECT private charge finish")
 }
 
 // TestWhatATraceTells of the time while main works, and after it.

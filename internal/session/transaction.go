@@ -15,8 +15,8 @@ const (
 	invalidSavepoint    = "3B001"
 )
 
-// transaction is the transaction of a session. No database knows of it. Every statement runs in one, which is implicit without
-// BEGIN.
+// transaction is the transaction of a session. No database knows of it. Every statement runs in one, which is implicit
+// without BEGIN.
 type transaction struct {
 	block  bool // BEGIN was given
 	failed bool // an error occurred inside the block
@@ -227,7 +227,8 @@ func (st *state) savepoint(name string) (*result, error) {
 		return nil, outsideBlock("SAVEPOINT")
 	}
 	if len(st.tx.savepoints) >= maxSavepoints {
-		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints", pgerr.Hint("RELEASE those that are no longer needed."))
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints",
+			pgerr.Hint("RELEASE those that are no longer needed."))
 	}
 	hold, err := st.memory.Take(objectBytes + st.layers.bytes())
 	if err != nil {

@@ -18,7 +18,8 @@ func parseBool(s string) (value, ok bool) {
 		return false, false
 	case s == "1" || s == "on" || strings.HasPrefix("true", s) || strings.HasPrefix("yes", s):
 		return true, true
-	case s == "0" || len(s) > 1 && strings.HasPrefix("off", s) || strings.HasPrefix("false", s) || strings.HasPrefix("no", s):
+	case s == "0" || len(s) > 1 && strings.HasPrefix("off", s) || strings.HasPrefix("false", s) ||
+		strings.HasPrefix("no", s):
 		return false, true
 	}
 	return false, false
@@ -82,7 +83,8 @@ func (p *parameter) number(parameter, s string) (int64, *pgconn.PgError) {
 	}
 	if v = math.RoundToEven(v); v < p.min || v > p.max {
 		suffix := map[unit]string{milliseconds: " ms", kilobytes: " kB", blocks: " 8kB"}[p.unit]
-		return 0, pgerr.New(pgerr.InvalidParameterValue, strconv.FormatFloat(v, 'f', 0, 64)+suffix+" is outside the valid range for parameter \""+parameter+
+		return 0, pgerr.New(pgerr.InvalidParameterValue, strconv.FormatFloat(v, 'f', 0, 64)+suffix+
+			" is outside the valid range for parameter \""+parameter+
 			"\" ("+strconv.FormatFloat(p.min, 'f', 0, 64)+" .. "+strconv.FormatFloat(p.max, 'f', 0, 64)+")")
 	}
 	return int64(v), nil

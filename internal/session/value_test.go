@@ -60,7 +60,10 @@ func TestNumbersWithUnits(t *testing.T) {
 }
 
 func TestEpsilonAndMargin(t *testing.T) {
-	for in, want := range map[string]string{"0.2": "0.2", " 1 ": "1", "1e-3": "0.001", "0": "", "-1": "", "1.1": "", "NaN": "", "Inf": "", "-Inf": "", "x": "", "": ""} {
+	for in, want := range map[string]string{
+		"0.2": "0.2", " 1 ": "1", "1e-3": "0.001", "0": "", "-1": "", "1.1": "",
+		"NaN": "", "Inf": "", "-Inf": "", "x": "", "": "",
+	} {
 		if got, err := checkEpsilon(in, 1); got != want || (err == nil) != (want != "") {
 			t.Errorf("epsilon %q: %q, %v", in, got, err)
 		}
@@ -81,7 +84,10 @@ func TestEpsilonAndMargin(t *testing.T) {
 func TestCursorsMoveLikePositions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(0, 5).Draw(t, "rows")
-		p := &portal{at: rapid.IntRange(0, rows+1).Draw(t, "at"), query: &query{rows: packedRows{starts: make([]place, rows)}}}
+		p := &portal{
+			at:    rapid.IntRange(0, rows+1).Draw(t, "at"),
+			query: &query{rows: packedRows{starts: make([]place, rows)}},
+		}
 		c := command.Fetch{
 			Direction: rapid.SampledFrom([]command.Direction{command.Forward, command.Backward}).Draw(t, "direction"),
 			Count:     int64(rapid.IntRange(-7, 7).Filter(func(n int) bool { return n != 0 }).Draw(t, "count")),
@@ -129,12 +135,18 @@ func TestCursorsMoveLikePositions(t *testing.T) {
 func TestTranscode(t *testing.T) {
 	codecs := pgtype.NewMap()
 	for oid, text := range map[uint32]string{
-		pgtype.Int2OID: "-3", pgtype.Int4OID: "7", pgtype.Int8OID: "9007199254740993", pgtype.Float8OID: "0.1", pgtype.Float4OID: "1.5",
-		pgtype.NumericOID: "123.450", pgtype.BoolOID: "t", pgtype.TextOID: "é", pgtype.VarcharOID: "v", pgtype.DateOID: "2024-02-29",
-		pgtype.TimestampOID: "2024-02-29 12:30:00.123456", pgtype.ByteaOID: `\x00ff`, pgtype.UUIDOID: "123e4567-e89b-12d3-a456-426614174000",
+		pgtype.Int2OID: "-3", pgtype.Int4OID: "7", pgtype.Int8OID: "9007199254740993", pgtype.Float8OID: "0.1",
+		pgtype.Float4OID:  "1.5",
+		pgtype.NumericOID: "123.450", pgtype.BoolOID: "t", pgtype.TextOID: "é", pgtype.VarcharOID: "v",
+		pgtype.DateOID:      "2024-02-29",
+		pgtype.TimestampOID: "2024-02-29 12:30:00.123456", pgtype.ByteaOID: `\x00ff`,
+		pgtype.UUIDOID:      "123e4567-e89b-12d3-a456-426614174000",
 		pgtype.Int4ArrayOID: "{1,NULL,3}", pgtype.TextArrayOID: `{a,"b c"}`,
 	} {
-		r := &result{columns: []pgconn.FieldDescription{{Name: "c", DataTypeOID: oid}}, rows: [][][]byte{{[]byte(text)}, {nil}}}
+		r := &result{
+			columns: []pgconn.FieldDescription{{Name: "c", DataTypeOID: oid}},
+			rows:    [][][]byte{{[]byte(text)}, {nil}},
+		}
 		if err := r.transcode([]int16{1}); err != nil {
 			t.Errorf("type %d: %v", oid, err)
 			continue

@@ -1,7 +1,9 @@
-// Package tracing sends traces of statements to a collector: a span for each statement, with one for each of its stages below it.
+// Package tracing sends traces of statements to a collector: a span for each statement, with one for each of its stages
+// below it.
 //
-// Who reads a collector may not see a private row. A span holds what the list in attributes names, and times that session.Trace may tell: no text,
-// no value, no number of rows and no text of an error (docs/privacy.md P32). Which statements are traced is a draw that sees nothing of them.
+// Who reads a collector may not see a private row. A span holds what the list in attributes names, and times that
+// session.Trace may tell: no text, no value, no number of rows and no text of an error (docs/privacy.md P32). Which
+// statements are traced is a draw that sees nothing of them.
 package tracing
 
 import (
@@ -41,23 +43,27 @@ type Tracer struct {
 	client   *http.Client
 }
 
-// Open begins to send to the policy's collector, which need not answer. roots are who signs its certificate; nil: those of the system.
+// Open begins to send to the policy's collector, which need not answer. roots are who signs its certificate; nil: those
+// of the system.
 func Open(p *policy.Tracing, roots *x509.CertPool, log *slog.Logger) (*Tracer, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	client := &http.Client{
 		Transport: transport, Timeout: requestTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers are for this collector alone
+		// headers are for this collector alone
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(p.Endpoint+"/v1/traces"),
-		otlptracehttp.WithHeaders(p.Headers), otlptracehttp.WithHTTPClient(client), otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
+		otlptracehttp.WithHeaders(p.Headers), otlptracehttp.WithHTTPClient(client), otlptracehttp.WithCompression(
+			otlptracehttp.GzipCompression))
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	provider := sdk.NewTracerProvider(
 		sdk.WithBatcher(&watched{SpanExporter: exporter, log: log, headers: p.Headers}),
 		sdk.WithSampler(sdk.TraceIDRatioBased(p.Share)), // IDs are random
-		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", "dpproxy"), attribute.String("service.version", version.Of().Version))),
+		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", "dpproxy"),
+			attribute.String("service.version", version.Of().Version))),
 	)
 	return &Tracer{tracer: provider.Tracer("dpproxy"), provider: provider, exporter: exporter, client: client}, nil
 }
@@ -68,7 +74,8 @@ func (t *Tracer) Statement(e session.Event) {
 	if name == "" {
 		name = "statement"
 	}
-	ctx, root := t.tracer.Start(context.Background(), name, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(e.Trace.Began))
+	ctx, root := t.tracer.Start(context.Background(), name, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithTimestamp(e.Trace.Began))
 	if !root.IsRecording() {
 		return
 	}
@@ -107,5 +114,6 @@ func (t *Tracer) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	defer t.client.CloseIdleConnections()
-	return errors.Join(t.provider.Shutdown(ctx), t.exporter.Shutdown(ctx)) // the second ends a request that is still under way
+	// the second ends a request that is still under way
+	return errors.Join(t.provider.Shutdown(ctx), t.exporter.Shutdown(ctx))
 }

@@ -27,9 +27,14 @@ var began = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func statement(sqlstate string) session.Event {
 	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
 	return session.Event{
-		Analyst: "alice", Database: "clinic", SQLSTATE: sqlstate, Account: session.Account{Verdict: "private", Epsilon: 0.5, Fingerprint: "b64cf0"},
+		Analyst: "alice", Database: "clinic", SQLSTATE: sqlstate, Account: session.Account{
+			Verdict: "private", Epsilon: 0.5,
+			Fingerprint: "b64cf0",
+		},
 		Trace: &session.Trace{Operation: "SELECT", Began: began, Ended: at(12), Stages: []session.Stage{
-			{Name: "parse", Began: began, Ended: at(1)}, {Name: "measure", Began: at(1), Ended: at(10)}, {Name: "draw", Began: at(10), Ended: at(10)},
+			{Name: "parse", Began: began, Ended: at(1)},
+			{Name: "measure", Began: at(1), Ended: at(10)},
+			{Name: "draw", Began: at(10), Ended: at(10)},
 		}},
 	}
 }
@@ -51,9 +56,13 @@ func text(key, value string) *common.KeyValue {
 // TestSpans: all that a collector gets of two statements, and with which headers.
 func TestSpans(t *testing.T) {
 	c := tracingtest.New(t)
-	tracer, log := open(t, &policy.Tracing{Endpoint: c.URL, Share: 1, Headers: map[string]string{"authorization": "Bearer t0ken"}})
+	tracer, log := open(t, &policy.Tracing{Endpoint: c.URL, Share: 1, Headers: map[string]string{
+		"authorization": "Bearer t0ken",
+	}})
 	tracer.Statement(statement("00000"))
-	tracer.Statement(session.Event{Analyst: "bob", Database: "trials", SQLSTATE: "42601", Account: session.Account{Verdict: "refused"}, Trace: &session.Trace{Began: began, Ended: began}})
+	tracer.Statement(session.Event{Analyst: "bob", Database: "trials", SQLSTATE: "42601", Account: session.Account{
+		Verdict: "refused",
+	}, Trace: &session.Trace{Began: began, Ended: began}})
 	if err := tracer.Close(); err != nil {
 		t.Error(err)
 	}
@@ -86,20 +95,33 @@ func TestSpans(t *testing.T) {
 	}
 	at := func(ms int) uint64 { return uint64(began.UnixNano()) + uint64(ms)*1e6 }
 	epsilon := func(v float64) *common.KeyValue {
-		return &common.KeyValue{Key: "dpproxy.epsilon", Value: &common.AnyValue{Value: &common.AnyValue_DoubleValue{DoubleValue: v}}}
+		return &common.KeyValue{Key: "dpproxy.epsilon", Value: &common.AnyValue{
+			Value: &common.AnyValue_DoubleValue{DoubleValue: v},
+		}}
 	}
 	child := func(name string, from, to int) *trace.Span {
-		return &trace.Span{Name: name, Kind: trace.Span_SPAN_KIND_INTERNAL, StartTimeUnixNano: at(from), EndTimeUnixNano: at(to), Status: &trace.Status{}}
+		return &trace.Span{
+			Name: name, Kind: trace.Span_SPAN_KIND_INTERNAL, StartTimeUnixNano: at(from),
+			EndTimeUnixNano: at(to), Status: &trace.Status{},
+		}
 	}
 	want := []*trace.Span{
 		child("parse", 0, 1), child("measure", 1, 10), child("draw", 10, 10),
-		{Name: "SELECT", Kind: trace.Span_SPAN_KIND_SERVER, StartTimeUnixNano: at(0), EndTimeUnixNano: at(12), Status: &trace.Status{}, Attributes: []*common.KeyValue{
-			text("db.system.name", "postgresql"), text("db.namespace", "clinic"), text("db.response.status_code", "00000"), text("dpproxy.analyst", "alice"), text("dpproxy.verdict", "private"),
-			epsilon(0.5), text("db.operation.name", "SELECT"), text("dpproxy.fingerprint", "b64cf0"),
-		}},
-		{Name: "statement", Kind: trace.Span_SPAN_KIND_SERVER, StartTimeUnixNano: at(0), EndTimeUnixNano: at(0), Status: &trace.Status{Code: trace.Status_STATUS_CODE_ERROR}, Attributes: []*common.KeyValue{
-			text("db.system.name", "postgresql"), text("db.namespace", "trials"), text("db.response.status_code", "42601"), text("dpproxy.analyst", "bob"), text("dpproxy.verdict", "refused"), epsilon(0),
-		}},
+		{
+			Name: "SELECT", Kind: trace.Span_SPAN_KIND_SERVER, StartTimeUnixNano: at(0), EndTimeUnixNano: at(12),
+			Status: &trace.Status{}, Attributes: []*common.KeyValue{
+				text("db.system.name", "postgresql"), text("db.namespace", "clinic"), text("db.response.status_code", "00000"),
+				text("dpproxy.analyst", "alice"), text("dpproxy.verdict", "private"),
+				epsilon(0.5), text("db.operation.name", "SELECT"), text("dpproxy.fingerprint", "b64cf0"),
+			},
+		},
+		{
+			Name: "statement", Kind: trace.Span_SPAN_KIND_SERVER, StartTimeUnixNano: at(0), EndTimeUnixNano: at(0),
+			Status: &trace.Status{Code: trace.Status_STATUS_CODE_ERROR}, Attributes: []*common.KeyValue{
+				text("db.system.name", "postgresql"), text("db.namespace", "trials"), text("db.response.status_code", "42601"),
+				text("dpproxy.analyst", "bob"), text("dpproxy.verdict", "refused"), epsilon(0),
+			},
+		},
 	}
 	for i, span := range spans {
 		span.TraceId, span.SpanId, span.ParentSpanId, span.Flags = nil, nil, nil, 0
@@ -109,8 +131,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestAShareIsDrawn: of 2000 statements a tenth is traced, 200 with a deviation of 13.4, and of each of these all stages. It is wrong once in 10¹⁶
-// runs.
+// TestAShareIsDrawn: of 2000 statements a tenth is traced, 200 with a deviation of 13.4, and of each of these all
+// stages. It is wrong once in 10¹⁶ runs.
 func TestAShareIsDrawn(t *testing.T) {
 	c := tracingtest.New(t)
 	tracer, _ := open(t, &policy.Tracing{Endpoint: c.URL, Share: 0.1})
@@ -135,7 +157,9 @@ func TestAShareIsDrawn(t *testing.T) {
 // TestACollectorThatFails is logged when it begins to and when it ends, without a secret.
 func TestACollectorThatFails(t *testing.T) {
 	c := tracingtest.New(t)
-	tracer, log := open(t, &policy.Tracing{Endpoint: c.URL, Share: 1, Headers: map[string]string{"authorization": "Bearer t0ken"}})
+	tracer, log := open(t, &policy.Tracing{Endpoint: c.URL, Share: 1, Headers: map[string]string{
+		"authorization": "Bearer t0ken",
+	}})
 	send := func(status int) {
 		c.Answer(status)
 		tracer.Statement(statement("00000"))
@@ -143,7 +167,10 @@ func TestACollectorThatFails(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, status := range []int{http.StatusForbidden, http.StatusForbidden, http.StatusTemporaryRedirect, http.StatusOK, http.StatusOK, http.StatusForbidden} {
+	for _, status := range []int{
+		http.StatusForbidden, http.StatusForbidden, http.StatusTemporaryRedirect, http.StatusOK,
+		http.StatusOK, http.StatusForbidden,
+	} {
 		send(status)
 	}
 	if err := tracer.Close(); err != nil {
@@ -155,7 +182,8 @@ func TestACollectorThatFails(t *testing.T) {
 		line, _, _ = strings.Cut(line, " error=")
 		got = append(got, strings.TrimSpace(line))
 	}
-	const fails, works = `WARN msg="the collector does not take traces; they are lost until it does"`, `INFO msg="the collector takes traces again"`
+	const fails, works = `WARN msg="the collector does not take traces; they are lost until it does"`,
+		`INFO msg="the collector takes traces again"`
 	if diff := cmp.Diff([]string{fails, works, fails}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -174,7 +202,8 @@ func TestACollectorThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	tracer, err := Open(&policy.Tracing{Endpoint: "http://" + silent.Addr().String(), Share: 1}, nil, slog.New(slog.DiscardHandler))
+	tracer, err := Open(&policy.Tracing{Endpoint: "http://" + silent.Addr().String(), Share: 1}, nil,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,9 @@ func ShapeOf(user, verifier string) (Shape, bool) {
 	return Shape{user, v.Iters, len(v.Salt)}, err == nil
 }
 
-// Mock derives credentials that no password fits, for a user who does not exist. They look like those of one of the users with the shapes,
-// which the secret chooses: where all have one shape, so do these. What is shown is always the same for a name, so that a second attempt reveals
-// nothing, and changes for few names when a user is added.
+// Mock derives credentials that no password fits, for a user who does not exist. They look like those of one of the
+// users with the shapes, which the secret chooses: where all have one shape, so do these. What is shown is always the
+// same for a name, so that a second attempt reveals nothing, and changes for few names when a user is added.
 func Mock(secret []byte, user string, shapes []Shape) scram.StoredCredentials {
 	derive := func(label string) []byte {
 		mac := hmac.New(sha256.New, secret)

@@ -18,7 +18,8 @@ var (
 	errLength = errors.New("is not a SCRAM-SHA-256 verifier: a part is not base64 of the right length")
 )
 
-// Parse reads a verifier. Its errors continue a sentence that begins with where the verifier was found, and never quote it.
+// Parse reads a verifier. Its errors continue a sentence that begins with where the verifier was found, and never quote
+// it.
 func Parse(v string) (scram.StoredCredentials, error) {
 	m := form.FindStringSubmatch(v)
 	if m == nil {

@@ -1,4 +1,5 @@
-// Package verifier makes and reads SCRAM-SHA-256 verifiers: what PostgreSQL and the policy file store in place of a password.
+// Package verifier makes and reads SCRAM-SHA-256 verifiers: what PostgreSQL and the policy file store in place of a
+// password.
 package verifier
 
 import (

@@ -135,12 +135,14 @@ func TestMockLooksLikeAnyOther(t *testing.T) {
 	if a.Iters != 4096 || len(a.Salt) != 16 || len(a.StoredKey) != 32 || len(a.ServerKey) != 32 {
 		t.Errorf("unusual sizes in %+v", a)
 	}
-	if !reflect.DeepEqual(a, Mock(secret, "eve", nil)) || reflect.DeepEqual(a, Mock(secret, "mallory", nil)) || reflect.DeepEqual(a, Mock([]byte("another"), "eve", nil)) {
+	if !reflect.DeepEqual(a, Mock(secret, "eve", nil)) || reflect.DeepEqual(a, Mock(secret, "mallory", nil)) ||
+		reflect.DeepEqual(a, Mock([]byte("another"), "eve", nil)) {
 		t.Error("credentials do not follow the name and the secret")
 	}
 }
 
-// TestMocksHaveTheShapesOfAnalysts: one for a name, that of one of the analysts, in their proportions; another analyst changes few.
+// TestMocksHaveTheShapesOfAnalysts: one for a name, that of one of the analysts, in their proportions; another analyst
+// changes few.
 func TestMocksHaveTheShapesOfAnalysts(t *testing.T) {
 	secret := []byte("of the server")
 	if m := Mock(secret, "eve", []Shape{{"alice", 15000, 24}}); m.Iters != 15000 || len(m.Salt) != 24 {
@@ -161,6 +163,7 @@ func TestMocksHaveTheShapesOfAnalysts(t *testing.T) {
 	}
 	// A quarter, and a fifth: 8 standard deviations are about 220.
 	if many < names/4-220 || many > names/4+220 || changed < names/5-220 || changed > names/5+220 {
-		t.Errorf("of %d names %d look like the one analyst with 15000 iterations; a fifth analyst changes %d", names, many, changed)
+		t.Errorf("of %d names %d look like the one analyst with 15000 iterations; a fifth analyst changes %d", names, many,
+			changed)
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 // Info names a build.
 type Info struct {
-	Version  string // of the release, or a pseudo-version that says which commit is ahead of one; "(devel)" where git was not there
+	// of the release, or a pseudo-version that says which commit is ahead of one; "(devel)" where git was not there
+	Version  string
 	Revision string // commit; empty where git was not there
 	Modified bool   // built from a tree with changes that are not committed
 	Go       string // go1.26.8

@@ -24,7 +24,8 @@ func BenchmarkExtendedQuery(b *testing.B) {
 	c.until(b, "ReadyForQuery", 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		c.send(b, &pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{[]byte("1")}}, &pgproto3.Execute{}, &pgproto3.Sync{})
+		c.send(b, &pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{[]byte("1")}}, &pgproto3.Execute{},
+			&pgproto3.Sync{})
 		c.until(b, "ReadyForQuery", 1)
 	}
 }

@@ -9,15 +9,19 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// PasswordChecker is implemented by an Authenticator that may have passwords proved elsewhere, by a directory that wants to see them.
+// PasswordChecker is implemented by an Authenticator that may have passwords proved elsewhere, by a directory that
+// wants to see them.
 type PasswordChecker interface {
-	// ChecksPasswords reports whether that is how clients without a mapped certificate authenticate now, in the place of SCRAM.
+	// ChecksPasswords reports whether that is how clients without a mapped certificate authenticate now, in the place of
+	// SCRAM.
 	ChecksPasswords() bool
-	// CheckPassword returns the analyst that a user is who knows the password; false: they are none, or it is wrong, which looks the same.
+	// CheckPassword returns the analyst that a user is who knows the password; false: they are none, or it is wrong, which
+	// looks the same.
 	CheckPassword(ctx context.Context, user, password string) (analyst string, ok bool, err error)
 }
 
-// inside reports whether the connection is one of this process, for a browser. It takes the slot of a session while it has something to do.
+// inside reports whether the connection is one of this process, for a browser. It takes the slot of a session while it
+// has something to do.
 func (c *conn) inside() bool {
 	_, inside := c.raw.RemoteAddr().(Inside)
 	return inside

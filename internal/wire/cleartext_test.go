@@ -57,7 +57,8 @@ func TestPasswordsInCleartext(t *testing.T) {
 	}
 }
 
-// within is a listener of this process: its connections say whose bytes they bring, and whether those were private on their way.
+// within is a listener of this process: its connections say whose bytes they bring, and whether those were private on
+// their way.
 type within struct {
 	net.Listener
 	private bool
@@ -80,7 +81,8 @@ func (c brought) RemoteAddr() net.Addr {
 	return wire.Inside{Addr: c.Conn.RemoteAddr(), Private: c.private}
 }
 
-// TestPasswordsFromWithin: a listener of this process that says that nobody read along is as good as TLS, and another one is not.
+// TestPasswordsFromWithin: a listener of this process that says that nobody read along is as good as TLS, and another
+// one is not.
 func TestPasswordsFromWithin(t *testing.T) {
 	ca := newAuthority(t)
 	var asked []string

@@ -77,7 +77,9 @@ func (p *peekable) Read(b []byte) (int, error) {
 func (c *client) start(user, database, password string, parameters ...string) error {
 	c.in = &peekable{conn: c.conn}
 	c.frontend = pgproto3.NewFrontend(c.in, c.conn)
-	startup := &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": user, "database": database}}
+	startup := &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
+		"user": user, "database": database,
+	}}
 	for i := 0; i < len(parameters); i += 2 {
 		startup.Parameters[parameters[i]] = parameters[i+1]
 	}

@@ -36,7 +36,8 @@ type Config struct {
 type Limits struct {
 	Connections int // all clients together
 	PerAddress  int // one IP address
-	// Message is the largest message after authentication, in bytes; a larger one is an error that leaves the session usable.
+	// Message is the largest message after authentication, in bytes; a larger one is an error that leaves the session
+	// usable.
 	Message int
 	// Pipeline is how many bytes of messages are read ahead of the statement that runs, per connection.
 	Pipeline int

@@ -10,7 +10,8 @@ import (
 
 // messageNames names the types that clients may send after authentication.
 var messageNames = map[byte]string{
-	'Q': "Query", 'P': "Parse", 'B': "Bind", 'D': "Describe", 'E': "Execute", 'C': "Close", 'S': "Sync", 'H': "Flush", 'X': "Terminate",
+	'Q': "Query", 'P': "Parse", 'B': "Bind", 'D': "Describe", 'E': "Execute", 'C': "Close", 'S': "Sync", 'H': "Flush",
+	'X': "Terminate",
 	'F': "FunctionCall", 'd': "CopyData", 'c': "CopyDone", 'f': "CopyFail",
 }
 

@@ -16,26 +16,26 @@
 //
 // # Life of a connection
 //
-//  1. The connection is counted, in total and by address, before a byte is read. Over a limit it gets an error after its
-//     startup message, and not even that when too many wait for one (slots.go).
+//  1. The connection is counted, in total and by address, before a byte is read. Over a limit it gets an error after
+//     its startup message, and not even that when too many wait for one (slots.go).
 //  2. Packets are read byte-exactly up to the StartupMessage: SSLRequest (answered S, then a handshake, or N),
-//     GSSENCRequest (N), or a TLS handshake at once (direct TLS, which needs ALPN). One deadline covers everything up to
-//     the first ReadyForQuery.
+//     GSSENCRequest (N), or a TLS handshake at once (direct TLS, which needs ALPN). One deadline covers everything up
+//     to the first ReadyForQuery.
 //  3. Newer minor versions and _pq_ options are answered with NegotiateProtocolVersion: 3.0, none of them.
 //  4. A client certificate that maps to an analyst settles the identity; else SCRAM-SHA-256, or -PLUS bound to the
-//     server's certificate, or a password in cleartext that the authenticator proves (cleartext.go), over TLS alone. Users that do not
-//     exist run the same exchange.
+//     server's certificate, or a password in cleartext that the authenticator proves (cleartext.go), over TLS alone.
+//     Users that do not exist run the same exchange.
 //  5. Handler.Open makes the session. ParameterStatus, BackendKeyData, notices, ReadyForQuery.
-//  6. One goroutine reads messages and calls the session, in order. While a message takes long, another reads ahead into the
-//     inbox, bounded in bytes, and cancels the connection's context when the client goes away (reader.go).
+//  6. One goroutine reads messages and calls the session, in order. While a message takes long, another reads ahead
+//     into the inbox, bounded in bytes, and cancels the connection's context when the client goes away (reader.go).
 //  7. Replies are flushed by Sync, Flush, an error, or a full buffer. After an error in an extended message everything
 //     up to Sync is skipped; there is one ReadyForQuery per Sync and per simple query, whatever happened.
 //
 // # Cancellation
 //
-// Every message runs under a context of its own. It ends when a CancelRequest with the right key comes while the message
-// runs, when the client goes away, or when the server is closed; context.Cause says which, and the cause is what the
-// client gets. Between messages there is nothing to cancel, so a late request never hits the next statement.
+// Every message runs under a context of its own. It ends when a CancelRequest with the right key comes while the
+// message runs, when the client goes away, or when the server is closed; context.Cause says which, and the cause is
+// what the client gets. Between messages there is nothing to cancel, so a late request never hits the next statement.
 //
 // # Trust
 //

@@ -59,30 +59,61 @@ func series(from, to int) func([]any) [][]any {
 func echo(params []any) [][]any { return [][]any{params} }
 
 var repertoire = map[string]known{
-	"SELECT 1 AS one": {columns: []pgconn.FieldDescription{column("one", pgtype.Int4OID, 4)}, rows: constant([]any{int32(1)})},
-	"SELECT 2 AS two": {columns: []pgconn.FieldDescription{column("two", pgtype.Int4OID, 4)}, rows: constant([]any{int32(2)})},
+	"SELECT 1 AS one": {
+		columns: []pgconn.FieldDescription{column("one", pgtype.Int4OID, 4)},
+		rows:    constant([]any{int32(1)}),
+	},
+	"SELECT 2 AS two": {
+		columns: []pgconn.FieldDescription{column("two", pgtype.Int4OID, 4)},
+		rows:    constant([]any{int32(2)}),
+	},
 	"SELECT 'x'::text AS t, NULL::int4 AS n": {
 		columns: []pgconn.FieldDescription{column("t", pgtype.TextOID, -1), column("n", pgtype.Int4OID, 4)},
 		rows:    constant([]any{"x", nil}),
 	},
-	"SELECT 1.50::numeric AS x":                        {columns: []pgconn.FieldDescription{column("x", pgtype.NumericOID, -1)}, rows: constant([]any{"1.50"})},
-	"SELECT n FROM generate_series(1, 5) AS n":         {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 5)},
-	"SELECT n FROM generate_series(1, 0) AS n":         {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 0)},
-	"SELECT n FROM generate_series(1, 200000) AS n":    {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 200000)},
-	"SELECT 10/(2-n) AS q FROM generate_series(1,2) n": {columns: []pgconn.FieldDescription{column("q", pgtype.Int4OID, 4)}, rows: series(10, 10), fails: pgerr.New("22012", "division by zero")},
+	"SELECT 1.50::numeric AS x": {
+		columns: []pgconn.FieldDescription{column("x", pgtype.NumericOID, -1)}, rows: constant([]any{"1.50"}),
+	},
+	"SELECT n FROM generate_series(1, 5) AS n": {
+		columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 5),
+	},
+	"SELECT n FROM generate_series(1, 0) AS n": {
+		columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 0),
+	},
+	"SELECT n FROM generate_series(1, 200000) AS n": {
+		columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 200000),
+	},
+	"SELECT 10/(2-n) AS q FROM generate_series(1,2) n": {
+		columns: []pgconn.FieldDescription{column("q", pgtype.Int4OID, 4)}, rows: series(10, 10),
+		fails: pgerr.New("22012", "division by zero"),
+	},
 	awkward: {
 		columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4), column(`a,"b`, pgtype.TextOID, -1)},
-		rows:    constant([]any{int32(1), "a\tb,c"}, []any{int32(2), "back\\slash \"q\" 'é'"}, []any{nil, ""}, []any{int32(4), nil}, []any{int32(5), "\n\r\b\f\v\x01"}, []any{int32(6), `\N`}, []any{int32(7), `\.`}),
+		rows: constant([]any{int32(1), "a\tb,c"}, []any{int32(2), "back\\slash \"q\" 'é'"}, []any{nil, ""},
+			[]any{int32(4), nil}, []any{int32(5), "\n\r\b\f\v\x01"}, []any{int32(6), `\N`}, []any{int32(7), `\.`}),
 	},
-	alone:                  {columns: []pgconn.FieldDescription{column("a", pgtype.TextOID, -1)}, rows: constant([]any{`\.`}, []any{""}, []any{nil})},
-	"SELECT $1::int4 AS v": {params: []uint32{pgtype.Int4OID}, columns: []pgconn.FieldDescription{column("v", pgtype.Int4OID, 4)}, rows: echo},
-	"SELECT $1::text AS t": {params: []uint32{pgtype.TextOID}, columns: []pgconn.FieldDescription{column("t", pgtype.TextOID, -1)}, rows: echo},
+	alone: {
+		columns: []pgconn.FieldDescription{column("a", pgtype.TextOID, -1)},
+		rows:    constant([]any{`\.`}, []any{""}, []any{nil}),
+	},
+	"SELECT $1::int4 AS v": {params: []uint32{pgtype.Int4OID}, columns: []pgconn.FieldDescription{
+		column("v", pgtype.Int4OID, 4),
+	}, rows: echo},
+	"SELECT $1::text AS t": {params: []uint32{pgtype.TextOID}, columns: []pgconn.FieldDescription{
+		column("t", pgtype.TextOID, -1),
+	}, rows: echo},
 	"SELECT nosuch":        {prepare: pgerr.New(pgerr.UndefinedColumn, `column "nosuch" does not exist`, pgerr.At(8))},
 	"SELECT * FROM nosuch": {prepare: pgerr.New(pgerr.UndefinedTable, `relation "nosuch" does not exist`, pgerr.At(15))},
-	"SELECT pg_sleep(60)":  {columns: []pgconn.FieldDescription{column("pg_sleep", 2278, 4)}, rows: constant(), sleeps: true},
-	"SELECT":               {columns: []pgconn.FieldDescription{}, rows: constant([]any{})},
-	"SELECT internal":      {columns: []pgconn.FieldDescription{column("x", pgtype.Int4OID, 4)}, rows: constant(), fails: io.ErrNoProgress},
-	"SELECT panic":         {prepare: errPanic{}},
+	"SELECT pg_sleep(60)": {
+		columns: []pgconn.FieldDescription{column("pg_sleep", 2278, 4)}, rows: constant(),
+		sleeps: true,
+	},
+	"SELECT": {columns: []pgconn.FieldDescription{}, rows: constant([]any{})},
+	"SELECT internal": {
+		columns: []pgconn.FieldDescription{column("x", pgtype.Int4OID, 4)}, rows: constant(),
+		fails: io.ErrNoProgress,
+	},
+	"SELECT panic": {prepare: errPanic{}},
 }
 
 // What COPY has to escape.
@@ -150,7 +181,10 @@ func (e *fakeEngine) Charge(_ context.Context, _ session.Scope, bound session.Bo
 }
 
 func (e *fakeEngine) CheckSetting(_ context.Context, name, value string) (string, error) {
-	canonical := map[string]string{"UTC": "UTC", "utc": "UTC", "Europe/Paris": "Europe/Paris", "INTERVAL '+00:00'": "<+00>-00", "2": "<+02>-02"}
+	canonical := map[string]string{
+		"UTC": "UTC", "utc": "UTC", "Europe/Paris": "Europe/Paris",
+		"INTERVAL '+00:00'": "<+00>-00", "2": "<+02>-02",
+	}
 	if c, ok := canonical[value]; ok && name == "TimeZone" {
 		return c, nil
 	}
@@ -158,7 +192,10 @@ func (e *fakeEngine) CheckSetting(_ context.Context, name, value string) (string
 }
 
 func (e *fakeEngine) Info(context.Context) (session.Info, error) {
-	return session.Info{Parameters: map[string]string{"server_version": "15.18", "server_version_num": "150018"}, Epsilon: 0.5, EpsilonMax: 1}, nil
+	return session.Info{
+		Parameters: map[string]string{"server_version": "15.18", "server_version_num": "150018"},
+		Epsilon:    0.5, EpsilonMax: 1,
+	}, nil
 }
 
 func (e *fakeEngine) charges() []string {
@@ -176,7 +213,9 @@ type fakePrepared struct {
 func (p *fakePrepared) Params() []uint32                   { return p.known.params }
 func (p *fakePrepared) Columns() []pgconn.FieldDescription { return p.known.columns }
 
-func (p *fakePrepared) Bind(_ context.Context, _ session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
+func (p *fakePrepared) Bind(_ context.Context, _ session.Scope, formats []int16, values [][]byte,
+	resultFormats []int16,
+) (session.Bound, error) {
 	m := pgtype.NewMap()
 	params := make([]any, len(values))
 	for i, v := range values {

@@ -24,7 +24,10 @@ var (
 )
 
 func newError(severity, code, format string, args ...any) *pgconn.PgError {
-	return &pgconn.PgError{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: fmt.Sprintf(format, args...)}
+	return &pgconn.PgError{
+		Severity: severity, SeverityUnlocalized: severity, Code: code,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 func violation(format string, args ...any) *pgconn.PgError {
@@ -60,8 +63,8 @@ func visible(err error) (*pgconn.PgError, bool) {
 	return newError("ERROR", pgerr.InternalError, internalErrorText), false
 }
 
-// response takes over severity, code, message, detail, hint and position. Every other field (where, schema, table, file,
-// line, routine, …) would speak of queries that are not the client's.
+// response takes over severity, code, message, detail, hint and position. Every other field (where, schema, table,
+// file, line, routine, …) would speak of queries that are not the client's.
 func response(e *pgconn.PgError) pgproto3.ErrorResponse {
 	severity := e.SeverityUnlocalized
 	if severity == "" {

@@ -48,11 +48,12 @@ func readHeader(r io.Reader) (kind byte, size int, err error) {
 	return header[0], int(length) - 4, nil
 }
 
-// messageCopies is how often the bytes of a message are in memory while it is handled: as they came, decoded, and on their way through the
-// client's encoding.
+// messageCopies is how often the bytes of a message are in memory while it is handled: as they came, decoded, and on
+// their way through the client's encoding.
 const messageCopies = 4
 
-// readBody reads a body of size bytes, unless it is refused: then it is thrown away up to maxDrain; beyond that the stream is given up.
+// readBody reads a body of size bytes, unless it is refused: then it is thrown away up to maxDrain; beyond that the
+// stream is given up.
 func readBody(r io.Reader, kind byte, size int, refused error) (frame, error) {
 	f := frame{kind: kind, refused: refused}
 	if refused != nil {

@@ -17,7 +17,8 @@ import (
 // FuzzFrame reads frames from any bytes: no panic, no allocation beyond the limit, and what was read is what was sent.
 func FuzzFrame(f *testing.F) {
 	for _, seed := range []string{
-		"Q\x00\x00\x00\x0dSELECT 1\x00", "S\x00\x00\x00\x04", "Q\x00\x00\x00\x03", "p\xff\xff\xff\xff", "B\x7f\xff\xff\xff", "X", "Q\x00\x00", "",
+		"Q\x00\x00\x00\x0dSELECT 1\x00", "S\x00\x00\x00\x04", "Q\x00\x00\x00\x03", "p\xff\xff\xff\xff", "B\x7f\xff\xff\xff",
+		"X", "Q\x00\x00", "",
 		"Q\x00\x00\x27\x10" + strings.Repeat("x", 100),
 	} {
 		f.Add([]byte(seed))
@@ -77,7 +78,10 @@ func FuzzBind(f *testing.F) {
 		f.Add(encoded[headerSize:])
 	}
 	seed(&pgproto3.Bind{})
-	seed(&pgproto3.Bind{DestinationPortal: "p", PreparedStatement: "s", ParameterFormatCodes: []int16{1}, Parameters: [][]byte{nil, {}, []byte("x")}, ResultFormatCodes: []int16{0, 1}})
+	seed(&pgproto3.Bind{
+		DestinationPortal: "p", PreparedStatement: "s", ParameterFormatCodes: []int16{1},
+		Parameters: [][]byte{nil, {}, []byte("x")}, ResultFormatCodes: []int16{0, 1},
+	})
 	f.Add([]byte("\x00\x00\x00\x00\x00\x01\xff\xff\xff\xfe\x00\x00"))
 	f.Add([]byte("\x00\x00\xff\xff"))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -94,11 +98,13 @@ func FuzzBind(f *testing.F) {
 		if err := theirs.Decode(body); err != nil {
 			t.Fatalf("pgx refuses %q: %v", body, err)
 		}
-		if ours.DestinationPortal != theirs.DestinationPortal || ours.PreparedStatement != theirs.PreparedStatement || len(ours.Parameters) != len(theirs.Parameters) {
+		if ours.DestinationPortal != theirs.DestinationPortal || ours.PreparedStatement != theirs.PreparedStatement ||
+			len(ours.Parameters) != len(theirs.Parameters) {
 			t.Fatalf("%q: %+v, pgx %+v", body, ours, theirs)
 		}
 		for i := range ours.Parameters {
-			if (ours.Parameters[i] == nil) != (theirs.Parameters[i] == nil) || !bytes.Equal(ours.Parameters[i], theirs.Parameters[i]) {
+			if (ours.Parameters[i] == nil) != (theirs.Parameters[i] == nil) ||
+				!bytes.Equal(ours.Parameters[i], theirs.Parameters[i]) {
 				t.Fatalf("parameter %d: %q, pgx %q", i, ours.Parameters[i], theirs.Parameters[i])
 			}
 		}
@@ -126,7 +132,8 @@ func FuzzStartup(f *testing.F) {
 			t.Fatalf("accepted %x %q as %+v", code, body, m)
 		}
 		for name := range m.parameters {
-			if name == "user" || name == "database" || name == "replication" || name == "options" || strings.HasPrefix(name, "_pq_.") {
+			if name == "user" || name == "database" || name == "replication" || name == "options" ||
+				strings.HasPrefix(name, "_pq_.") {
 				t.Fatalf("%q became a setting", name)
 			}
 		}

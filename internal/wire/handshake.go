@@ -40,8 +40,8 @@ func (c *conn) sayGoodbye(e *pgconn.PgError) {
 	}
 }
 
-// negotiateProtocolVersion is message 'v', which the codec does not have: the newest version that the server speaks and the
-// protocol extensions that it does not know.
+// negotiateProtocolVersion is message 'v', which the codec does not have: the newest version that the server speaks and
+// the protocol extensions that it does not know.
 type negotiateProtocolVersion struct {
 	newest  uint32
 	unknown []string

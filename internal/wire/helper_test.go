@@ -14,7 +14,10 @@ import (
 
 // scriptedConn is a connection whose client has said everything already, and whose replies go nowhere.
 func scriptedConn(s *Server, in []byte) *conn {
-	return &conn{server: s, host: "test", log: slog.New(slog.DiscardHandler), r: bufio.NewReader(bytes.NewReader(in)), w: newWriter(io.Discard)}
+	return &conn{
+		server: s, host: "test", log: slog.New(slog.DiscardHandler), r: bufio.NewReader(bytes.NewReader(in)),
+		w: newWriter(io.Discard),
+	}
 }
 
 func frameBytes(kind byte, body []byte) []byte {

@@ -6,12 +6,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
-// inbox holds the messages that were read ahead and not yet handled, and knows who reads the stream: the goroutine that handles messages,
-// or another while one of them takes long (reader.go). So a slow statement does not stop the reading: a client may send a
-// long pipeline before it reads its first reply, and its going away is noticed.
+// inbox holds the messages that were read ahead and not yet handled, and knows who reads the stream: the goroutine that
+// handles messages, or another while one of them takes long (reader.go). So a slow statement does not stop the reading:
+// a client may send a long pipeline before it reads its first reply, and its going away is noticed.
 //
-// Its size is bounded in bytes, and so is the memory that all connections keep; a full inbox stops the reading, and then the write timeout ends a client that does
-// not read either.
+// Its size is bounded in bytes, and so is the memory that all connections keep; a full inbox stops the reading, and
+// then the write timeout ends a client that does not read either.
 type inbox struct {
 	limit  int
 	memory *memory.Account
@@ -50,8 +50,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// reserve waits until a message of n bytes may be read. ok is false when done is closed first. A message larger than the whole inbox is
-// let in when the inbox is empty; if there is no memory for it then, full says so.
+// reserve waits until a message of n bytes may be read. ok is false when done is closed first. A message larger than
+// the whole inbox is let in when the inbox is empty; if there is no memory for it then, full says so.
 func (b *inbox) reserve(n int, done <-chan struct{}) (hold memory.Hold, ok bool, full error) {
 	for {
 		b.mu.Lock()
@@ -86,8 +86,8 @@ func (b *inbox) claim(f frame) {
 	b.mu.Unlock()
 }
 
-// put adds a frame whose size was reserved. It returns false to the goroutine that reads ahead when it need not go on: the one that handles
-// messages was waiting for this one, and reads the next itself.
+// put adds a frame whose size was reserved. It returns false to the goroutine that reads ahead when it need not go on:
+// the one that handles messages was waiting for this one, and reads the next itself.
 func (b *inbox) put(f frame) (more bool) {
 	b.mu.Lock()
 	b.frames = append(b.frames, f)
@@ -106,8 +106,8 @@ func (b *inbox) end(err error) {
 	signal(b.ready)
 }
 
-// take returns the oldest frame, or why reading ended. Where there is neither, ahead says whether another goroutine reads: wait for ready.
-// A frame's reservation is given back by release, after it was handled.
+// take returns the oldest frame, or why reading ended. Where there is neither, ahead says whether another goroutine
+// reads: wait for ready. A frame's reservation is given back by release, after it was handled.
 func (b *inbox) take() (f frame, ok, ahead bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,8 @@ func (b *inbox) begin() (arm bool) {
 	return arm
 }
 
-// look makes the caller read ahead where the message that is handled is still the one of the last time. Else it says whether to look again.
+// look makes the caller read ahead where the message that is handled is still the one of the last time. Else it says
+// whether to look again.
 func (b *inbox) look() (read, again bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -79,8 +79,8 @@ func (r *refusals) ConnectionRefused(reason string) {
 	map[string]*atomic.Int32{"total": &r.total, "address": &r.address, "startup": &r.startup}[reason].Add(1)
 }
 
-// TestHalfOpenConnectionsTakeNoSlot: connections that say nothing, far more than there may be sessions, end each other and nobody's session;
-// whoever has a password gets in beside them.
+// TestHalfOpenConnectionsTakeNoSlot: connections that say nothing, far more than there may be sessions, end each other
+// and nobody's session; whoever has a password gets in beside them.
 func TestHalfOpenConnectionsTakeNoSlot(t *testing.T) {
 	var count refusals
 	server := startServer(t, func(c *wire.Config) { c.Limits.Connections, c.Metrics = 2, &count })
@@ -106,7 +106,8 @@ func TestMetrics(t *testing.T) {
 	// An error counts once the client has it, which comes after the refusal.
 	waitFor(t, "the refusal and its error", func() bool { return count.startup.Load() == 1 && count.errors.Load() >= 2 })
 	if count.failures.Load() != 1 || count.errors.Load() != 2 || count.total.Load() != 0 {
-		t.Errorf("%d failed logins, %d errors, %d over the limit; want 1, 2, 0", count.failures.Load(), count.errors.Load(), count.total.Load())
+		t.Errorf("%d failed logins, %d errors, %d over the limit; want 1, 2, 0", count.failures.Load(), count.errors.Load(),
+			count.total.Load())
 	}
 }
 
@@ -114,7 +115,8 @@ func TestLargeMessages(t *testing.T) {
 	server := startServer(t, func(c *wire.Config) { c.Limits.Message = 1000 })
 	c := login(t, server.addr, "alice", "db", "secret")
 	long := "SELECT '" + strings.Repeat("x", 2000) + "'"
-	if got := strings.Join(c.ask(t, long), "\n"); got != "ErrorResponse ERROR 54000 message of 2010 bytes exceeds the limit of 1000\nReadyForQuery I" {
+	if got := strings.Join(c.ask(t, long), "\n"); got !=
+		"ErrorResponse ERROR 54000 message of 2010 bytes exceeds the limit of 1000\nReadyForQuery I" {
 		t.Errorf("long query: %s", got)
 	}
 	c.send(t, &pgproto3.Parse{Query: long}, &pgproto3.Bind{}, &pgproto3.Sync{})
@@ -152,7 +154,8 @@ func TestWritingWithoutReading(t *testing.T) {
 	comment := "/*" + strings.Repeat(" ", 100_000) + "*/"
 	for range statements {
 		c.send(t, &pgproto3.Parse{Query: comment}, &pgproto3.Bind{}, &pgproto3.Execute{})
-		c.send(t, &pgproto3.Parse{Query: "SELECT n FROM generate_series(1, 200000) AS n"}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{})
+		c.send(t, &pgproto3.Parse{Query: "SELECT n FROM generate_series(1, 200000) AS n"}, &pgproto3.Bind{},
+			&pgproto3.Execute{}, &pgproto3.Sync{})
 	}
 	rows := 0
 	for ready := 0; ready < statements; {
@@ -219,7 +222,8 @@ func TestCancelNeedsTheSecret(t *testing.T) {
 		t.Fatal("a wrong key canceled the statement")
 	}
 	c.cancel(t)
-	if got := c.until(t, "ReadyForQuery", 1); got[1] != "ErrorResponse ERROR 57014 canceling statement due to user request" {
+	if got := c.until(t, "ReadyForQuery", 1); got[1] !=
+		"ErrorResponse ERROR 57014 canceling statement due to user request" {
 		t.Errorf("%q", got)
 	}
 }
@@ -299,8 +303,8 @@ func TestShutdownWaits(t *testing.T) {
 	}
 }
 
-// TestLoginBesideAFlood: thousands of connections that say nothing, of sixty addresses, and more all the time. A session that is open goes on,
-// and whoever has a password and an address of their own gets in at the first attempt.
+// TestLoginBesideAFlood: thousands of connections that say nothing, of sixty addresses, and more all the time. A
+// session that is open goes on, and whoever has a password and an address of their own gets in at the first attempt.
 func TestLoginBesideAFlood(t *testing.T) {
 	const many, addresses = 2000, 60
 	files := syscall.Rlimit{}

@@ -41,12 +41,16 @@ const (
 	sqlNoSuch = "SELECT nosuch"
 )
 
-var modelTexts = []string{sqlOne, sqlOne, sqlFive, sqlFive, sqlFive, sqlFive, sqlFails, sqlNoSuch, "BEGIN", "COMMIT", "ROLLBACK", ""}
+var modelTexts = []string{
+	sqlOne, sqlOne, sqlFive, sqlFive, sqlFive, sqlFive, sqlFails, sqlNoSuch, "BEGIN", "COMMIT",
+	"ROLLBACK", "",
+}
 
 var modelRows = map[string][]string{sqlOne: {"1"}, sqlFive: {"1", "2", "3", "4", "5"}, sqlFails: {"10"}}
 
 var modelColumns = map[string]string{
-	sqlOne: "RowDescription one:23:4:-1:text", sqlFive: "RowDescription n:23:4:-1:text", sqlFails: "RowDescription q:23:4:-1:text",
+	sqlOne: "RowDescription one:23:4:-1:text", sqlFive: "RowDescription n:23:4:-1:text",
+	sqlFails: "RowDescription q:23:4:-1:text",
 }
 
 func newModel() *model {
@@ -260,9 +264,11 @@ func (m *model) draw(t *rapid.T) (pgproto3.FrontendMessage, []string) {
 	case 'P':
 		return &pgproto3.Parse{Name: name, Query: sql}, expect(func() []string { return m.parse(name, sql) })
 	case 'B':
-		return &pgproto3.Bind{DestinationPortal: name, PreparedStatement: statement}, expect(func() []string { return m.bind(name, statement) })
+		return &pgproto3.Bind{DestinationPortal: name, PreparedStatement: statement},
+			expect(func() []string { return m.bind(name, statement) })
 	case 'D':
-		return &pgproto3.Describe{ObjectType: object, Name: portal}, expect(func() []string { return m.describe(object, portal) })
+		return &pgproto3.Describe{ObjectType: object, Name: portal},
+			expect(func() []string { return m.describe(object, portal) })
 	case 'E':
 		portal = existing(t, "cursor", m.portals, names)
 		if m.ghost && portal == "" {
@@ -271,7 +277,8 @@ func (m *model) draw(t *rapid.T) (pgproto3.FrontendMessage, []string) {
 		if p := m.portals[portal]; p != nil && p.sql == sqlFails {
 			limit = 0 // PostgreSQL meets the failure only on the page where it is; a release is computed whole
 		}
-		return &pgproto3.Execute{Portal: portal, MaxRows: uint32(limit)}, expect(func() []string { return m.execute(portal, limit) })
+		return &pgproto3.Execute{Portal: portal, MaxRows: uint32(limit)},
+			expect(func() []string { return m.execute(portal, limit) })
 	case 'C':
 		return &pgproto3.Close{ObjectType: object, Name: name}, expect(func() []string {
 			if object == 'S' {

@@ -59,7 +59,8 @@ type startupMessage struct {
 // parseStartup reads a StartupMessage of protocol 3.x. Its errors are FATAL.
 func parseStartup(p packet) (startupMessage, error) {
 	if p.code>>16 != 3 {
-		return startupMessage{}, fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", p.code>>16, p.code&0xffff)
+		return startupMessage{}, fatal(pgerr.FeatureNotSupported,
+			"unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", p.code>>16, p.code&0xffff)
 	}
 	pairs, err := parsePairs(p.body)
 	if err != nil {

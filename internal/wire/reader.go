@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
-// patience is how long a message may take before another goroutine reads ahead of it. The one that handles messages reads those that follow
-// quick ones: to wake another for each would take longer than to handle it.
+// patience is how long a message may take before another goroutine reads ahead of it. The one that handles messages
+// reads those that follow quick ones: to wake another for each would take longer than to handle it.
 const patience = 50 * time.Millisecond
 
 // reader is how a connection waits for messages, besides its inbox.
@@ -177,8 +177,8 @@ func (c *conn) look() {
 	}
 }
 
-// read fills the inbox until the messages that come are handled at once again, or until the stream ends; then it cancels what runs: nobody
-// waits for it any more.
+// read fills the inbox until the messages that come are handled at once again, or until the stream ends; then it
+// cancels what runs: nobody waits for it any more.
 func (c *conn) read() {
 	defer c.inbox.readers.Done()
 	for {

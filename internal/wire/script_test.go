@@ -18,8 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/wire/wiretest"
 )
 
-// TestScripts runs testdata/script against this package, the session and the fake engine. -rewrite updates them: look at
-// TestScriptsOnPostgreSQL before you commit.
+// TestScripts runs testdata/script against this package, the session and the fake engine. -rewrite updates them: look
+// at TestScriptsOnPostgreSQL before you commit.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/script", func(t *testing.T, path string) {
 		server := startServer(t, nil)

@@ -40,7 +40,8 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, throttle: newThrottle(), slots: newSlots(config.Limits, config.Metrics.ConnectionRefused), cancels: newCancels(), memory: memory.New(config.Limits.Memory),
+		config: config, throttle: newThrottle(), slots: newSlots(config.Limits, config.Metrics.ConnectionRefused),
+		cancels: newCancels(), memory: memory.New(config.Limits.Memory),
 		listeners: map[net.Listener]struct{}{},
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
@@ -83,9 +84,13 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// passing reports whether an error of Accept goes away by itself, such as too many open files, while the listener lives.
+// passing reports whether an error of Accept goes away by itself, such as too many open files, while the listener
+// lives.
 func passing(err error) bool {
-	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR} {
+	for _, errno := range []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.ECONNABORTED, syscall.EINTR,
+	} {
 		if errors.Is(err, errno) {
 			return true
 		}
@@ -180,8 +185,8 @@ func (s *Server) stop() {
 	s.drain()
 }
 
-// hostOf returns the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever has one
-// of its addresses has them all), or one name for all Unix sockets.
+// hostOf returns the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever
+// has one of its addresses has them all), or one name for all Unix sockets.
 func hostOf(addr net.Addr) string {
 	if inside, ok := addr.(Inside); ok {
 		addr = inside.Addr
@@ -196,7 +201,8 @@ func hostOf(addr net.Addr) string {
 	return t.IP.Mask(net.CIDRMask(64, 128)).String()
 }
 
-// networkOf is the network that a host of hostOf is in, as one customer has it: 24 bits of an IPv4 address, 48 of an IPv6 one.
+// networkOf is the network that a host of hostOf is in, as one customer has it: 24 bits of an IPv4 address, 48 of an
+// IPv6 one.
 func networkOf(host string) string {
 	ip := net.ParseIP(host)
 	switch {
@@ -208,8 +214,8 @@ func networkOf(host string) string {
 	return ip.Mask(net.CIDRMask(48, 128)).String()
 }
 
-// Inside is the address of a client whose bytes a listener of another protocol brings, in this process. Limits and throttle
-// count it as that client. TLS is that listener's business. No connection of a network has such an address.
+// Inside is the address of a client whose bytes a listener of another protocol brings, in this process. Limits and
+// throttle count it as that client. TLS is that listener's business. No connection of a network has such an address.
 type Inside struct {
 	net.Addr
 	Private bool // what the client sends to that listener is behind TLS

@@ -32,7 +32,8 @@ func verifierOf(password string) string {
 		panic(err)
 	}
 	salt := sha256.Sum256([]byte("salt"))
-	keys, err := client.WithMinIterations(1).GetStoredCredentialsWithError(scram.KeyFactors{Salt: string(salt[:16]), Iters: 4096})
+	keys, err := client.WithMinIterations(1).GetStoredCredentialsWithError(
+		scram.KeyFactors{Salt: string(salt[:16]), Iters: 4096})
 	if err != nil {
 		panic(err)
 	}

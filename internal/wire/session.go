@@ -43,7 +43,8 @@ type Session interface {
 
 	Parse(ctx context.Context, name, sql string, parameterTypes []uint32) error
 	Bind(ctx context.Context, b Bind) error
-	DescribeStatement(ctx context.Context, name string) (parameterTypes []uint32, columns []pgconn.FieldDescription, err error)
+	DescribeStatement(ctx context.Context, name string) (parameterTypes []uint32, columns []pgconn.FieldDescription,
+		err error)
 	DescribePortal(ctx context.Context, name string) ([]pgconn.FieldDescription, error)
 	// Execute writes at most maxRows rows (0: all) and then PortalSuspended, CommandComplete or EmptyQuery.
 	Execute(ctx context.Context, portal string, maxRows uint32, w ResultWriter) error
@@ -55,10 +56,11 @@ type Session interface {
 	Sync(failed bool) []Parameter
 	// TransactionStatus is the byte of ReadyForQuery: 'I', 'T' or 'E'.
 	TransactionStatus() byte
-	// IdleTimeout is how long the client may stay silent now (0 means no limit), and the FATAL error that then ends the session.
+	// IdleTimeout is how long the client may stay silent now (0 means no limit), and the FATAL error that then ends the
+	// session.
 	IdleTimeout() (time.Duration, *pgconn.PgError)
-	// Encoding is what the client's text is in now: of what it sends, and of column names, notices and errors. Parameters and
-	// rows are the session's to convert, since their types say which of them are text.
+	// Encoding is what the client's text is in now: of what it sends, and of column names, notices and errors. Parameters
+	// and rows are the session's to convert, since their types say which of them are text.
 	Encoding() *clientencoding.Encoding
 	Close()
 }
@@ -66,8 +68,8 @@ type Session interface {
 // Parameter is one ParameterStatus.
 type Parameter struct{ Name, Value string }
 
-// Bind carries the fields of a Bind message. A nil value is NULL. Format codes are 0 or 1; there are none, one, or one per
-// parameter.
+// Bind carries the fields of a Bind message. A nil value is NULL. Format codes are 0 or 1; there are none, one, or one
+// per parameter.
 type Bind struct {
 	Portal, Statement string
 	ParameterFormats  []int16

@@ -8,11 +8,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// maxHalfOpen bounds how many connections may be on their way to a session at the same time, where an address may not have more sessions.
+// maxHalfOpen bounds how many connections may be on their way to a session at the same time, where an address may not
+// have more sessions.
 const maxHalfOpen = 256
 
-// slots counts sessions within the limits, and connections that have not authenticated beside them: however many of those there are, no
-// session ends for them. When they are too many, one makes room for the next (mostCommon).
+// slots counts sessions within the limits, and connections that have not authenticated beside them: however many of
+// those there are, no session ends for them. When they are too many, one makes room for the next (mostCommon).
 type slots struct {
 	limits  Limits
 	refused func(reason string)
@@ -44,8 +45,8 @@ func (s *slots) enter(c *conn) (evicted *conn) {
 	return evicted
 }
 
-// mostCommon is the oldest connection of the address that has most, among several of the one whose network has most: who can choose addresses
-// within a network takes no room from the others.
+// mostCommon is the oldest connection of the address that has most, among several of the one whose network has most:
+// who can choose addresses within a network takes no room from the others.
 func (s *slots) mostCommon() (oldest *conn) {
 	networks := map[string]int{}
 	for _, list := range s.halfOpen {

@@ -92,8 +92,8 @@ func (c *conn) negotiate(ctx context.Context) (packet, error) {
 	}
 }
 
-// answerSSL says S and runs the handshake, or says N. Packets are read byte-exactly, so whatever a man in the middle put
-// behind the request becomes part of a failing handshake, never of the session (CVE-2021-23214).
+// answerSSL says S and runs the handshake, or says N. Packets are read byte-exactly, so whatever a man in the middle
+// put behind the request becomes part of a failing handshake, never of the session (CVE-2021-23214).
 func (c *conn) answerSSL(ctx context.Context, in net.Conn) (net.Conn, error) {
 	if c.server.tlsConfig() == nil {
 		_, err := c.stream.Write([]byte{'N'})

@@ -30,8 +30,8 @@ const (
 // alice is her startup message.
 var alice = packetOf(version30, "user\x00alice\x00\x00")
 
-// answer sends bytes and reads a message, again and again on one connection, and returns the last message, or nil if the
-// server has closed the connection instead.
+// answer sends bytes and reads a message, again and again on one connection, and returns the last message, or nil if
+// the server has closed the connection instead.
 func answer(t *testing.T, addr string, sent ...[]byte) (message pgproto3.BackendMessage) {
 	t.Helper()
 	conn := dial(t, addr)
@@ -65,21 +65,60 @@ func TestStartupRefusals(t *testing.T) {
 		sent []byte
 		want string
 	}{
-		"length 4 GiB":        {[]byte{0xff, 0xff, 0xff, 0xff, 0, 3, 0, 0}, "ErrorResponse FATAL 08P01 invalid length of startup packet"},
-		"length 7":            {[]byte{0, 0, 0, 7, 0, 3, 0, 0}, "ErrorResponse FATAL 08P01 invalid length of startup packet"},
-		"length over 10000":   {[]byte{0, 0, 0x27, 0x11, 0, 3, 0, 0}, "ErrorResponse FATAL 08P01 invalid length of startup packet"},
-		"HTTP":                {[]byte("GET / HTTP/1.1\r\n\r\n"), "ErrorResponse FATAL 08P01 invalid length of startup packet"},
-		"protocol 2":          {packetOf(2<<16, "user\x00a\x00\x00"), "ErrorResponse FATAL 0A000 unsupported frontend protocol 2.0: server supports 3.0 to 3.0"},
-		"no user":             {packetOf(version30, "database\x00a\x00\x00"), "ErrorResponse FATAL 28000 no PostgreSQL user name specified in startup packet"},
-		"no terminator":       {packetOf(version30, "user\x00a\x00"), "ErrorResponse FATAL 08P01 invalid startup packet layout: expected terminator as last byte"},
-		"bytes behind it":     {packetOf(version30, "user\x00a\x00\x00x"), "ErrorResponse FATAL 08P01 invalid startup packet layout: expected terminator as last byte"},
-		"value cut off":       {packetOf(version30, "user\x00a"), "ErrorResponse FATAL 08P01 invalid startup packet layout: expected terminator as last byte"},
-		"replication":         {packetOf(version30, "user\x00a\x00replication\x00database\x00\x00"), "ErrorResponse FATAL 0A000 replication connections are not supported"},
-		"-c without value":    {packetOf(version30, "user\x00a\x00options\x00-c\x00\x00"), "ErrorResponse FATAL 42601 option requires an argument: -c"},
-		"unknown switch":      {packetOf(version30, "user\x00a\x00options\x00-Z\x00\x00"), "ErrorResponse FATAL 42601 invalid command-line argument for server process: -Z"},
-		"setting without =":   {packetOf(version30, "user\x00a\x00options\x00--jit\x00\x00"), "ErrorResponse FATAL 42601 --jit requires a value"},
-		"cut off":             {[]byte{0, 0, 0, 20, 0, 3}, "closed"},
-		"second SSLRequest":   {append([]byte{}, packetOf(sslRequest, "x")...), "ErrorResponse FATAL 0A000 unsupported frontend protocol 1234.5679: server supports 3.0 to 3.0"},
+		"length 4 GiB": {
+			[]byte{0xff, 0xff, 0xff, 0xff, 0, 3, 0, 0},
+			"ErrorResponse FATAL 08P01 invalid length of startup packet",
+		},
+		"length 7": {[]byte{0, 0, 0, 7, 0, 3, 0, 0}, "ErrorResponse FATAL 08P01 invalid length of startup packet"},
+		"length over 10000": {
+			[]byte{0, 0, 0x27, 0x11, 0, 3, 0, 0},
+			"ErrorResponse FATAL 08P01 invalid length of startup packet",
+		},
+		"HTTP": {
+			[]byte("GET / HTTP/1.1\r\n\r\n"),
+			"ErrorResponse FATAL 08P01 invalid length of startup packet",
+		},
+		"protocol 2": {
+			packetOf(2<<16, "user\x00a\x00\x00"),
+			"ErrorResponse FATAL 0A000 unsupported frontend protocol 2.0: server supports 3.0 to 3.0",
+		},
+		"no user": {
+			packetOf(version30, "database\x00a\x00\x00"),
+			"ErrorResponse FATAL 28000 no PostgreSQL user name specified in startup packet",
+		},
+		"no terminator": {
+			packetOf(version30, "user\x00a\x00"),
+			"ErrorResponse FATAL 08P01 invalid startup packet layout: expected terminator as last byte",
+		},
+		"bytes behind it": {
+			packetOf(version30, "user\x00a\x00\x00x"),
+			"ErrorResponse FATAL 08P01 invalid startup packet layout: expected terminator as last byte",
+		},
+		"value cut off": {
+			packetOf(version30, "user\x00a"),
+			"ErrorResponse FATAL 08P01 invalid startup packet layout: expected terminator as last byte",
+		},
+		"replication": {
+			packetOf(version30, "user\x00a\x00replication\x00database\x00\x00"),
+			"ErrorResponse FATAL 0A000 replication connections are not supported",
+		},
+		"-c without value": {
+			packetOf(version30, "user\x00a\x00options\x00-c\x00\x00"),
+			"ErrorResponse FATAL 42601 option requires an argument: -c",
+		},
+		"unknown switch": {
+			packetOf(version30, "user\x00a\x00options\x00-Z\x00\x00"),
+			"ErrorResponse FATAL 42601 invalid command-line argument for server process: -Z",
+		},
+		"setting without =": {
+			packetOf(version30, "user\x00a\x00options\x00--jit\x00\x00"),
+			"ErrorResponse FATAL 42601 --jit requires a value",
+		},
+		"cut off": {[]byte{0, 0, 0, 20, 0, 3}, "closed"},
+		"second SSLRequest": {
+			append([]byte{}, packetOf(sslRequest, "x")...),
+			"ErrorResponse FATAL 0A000 unsupported frontend protocol 1234.5679: server supports 3.0 to 3.0",
+		},
 		"direct TLS, no TLS":  {[]byte{0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5}, "closed"},
 		"replication off":     {packetOf(version30, "user\x00a\x00replication\x00off\x00\x00"), "AuthenticationSASL"},
 		"mechanisms":          {alice, "AuthenticationSASL"},
@@ -135,7 +174,8 @@ func TestVersionNegotiation(t *testing.T) {
 		sent := packetOf(c.version, "user\x00alice\x00"+c.parameters+"\x00")
 		message := answer(t, server.addr, sent)
 		v, ok := message.(*pgproto3.NegotiateProtocolVersion)
-		if !ok || v.NewestMinorProtocol != version30 || strings.Join(v.UnrecognizedOptions, " ") != strings.Join(c.unknown, " ") {
+		if !ok || v.NewestMinorProtocol != version30 || strings.Join(v.UnrecognizedOptions, " ") != strings.Join(
+			c.unknown, " ") {
 			t.Errorf("version %x: got %#v", c.version, message)
 		}
 		if then := reply(t, server.addr, sent, nil); then != "AuthenticationSASL" {
@@ -147,12 +187,16 @@ func TestVersionNegotiation(t *testing.T) {
 func TestStartupParameters(t *testing.T) {
 	server := startServer(t, nil)
 	c := login(t, server.addr, "alice", "db", "secret",
-		"application_name", "test", "DateStyle", "ISO, DMY", "TimeZone", "Europe/Paris", "nosuch", "x", "client_encoding", "UTF8",
+		"application_name", "test", "DateStyle", "ISO, DMY", "TimeZone", "Europe/Paris", "nosuch", "x", "client_encoding",
+		"UTF8",
 		"options", `-c extra_float_digits=2 --search-path=a\ b -cwork_mem=1MB`, "extra_float_digits", "3")
 	for name, want := range map[string]string{
-		"application_name": "test", "DateStyle": "ISO, DMY", "TimeZone": "Europe/Paris", "client_encoding": "UTF8", "is_superuser": "off",
-		"session_authorization": "alice", "standard_conforming_strings": "on", "integer_datetimes": "on", "server_encoding": "UTF8",
-		"server_version": "15.18", "IntervalStyle": "postgres", "default_transaction_read_only": "off", "in_hot_standby": "off",
+		"application_name": "test", "DateStyle": "ISO, DMY", "TimeZone": "Europe/Paris", "client_encoding": "UTF8",
+		"is_superuser":          "off",
+		"session_authorization": "alice", "standard_conforming_strings": "on", "integer_datetimes": "on",
+		"server_encoding": "UTF8",
+		"server_version":  "15.18", "IntervalStyle": "postgres", "default_transaction_read_only": "off",
+		"in_hot_standby": "off",
 	} {
 		if got := c.params[name]; got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -164,7 +208,10 @@ func TestStartupParameters(t *testing.T) {
 	if len(c.notices) != 1 || c.notices[0] != `ignored startup parameter "nosuch"` {
 		t.Errorf("notices %q", c.notices)
 	}
-	for sql, want := range map[string]string{"SHOW extra_float_digits": `DataRow "3"`, "SHOW search_path": `DataRow "a b"`, "SHOW work_mem": `DataRow "1MB"`} {
+	for sql, want := range map[string]string{
+		"SHOW extra_float_digits": `DataRow "3"`, "SHOW search_path": `DataRow "a b"`,
+		"SHOW work_mem": `DataRow "1MB"`,
+	} {
 		if got := c.ask(t, sql); got[1] != want {
 			t.Errorf("%s: %s, want %s", sql, got[1], want)
 		}
@@ -174,7 +221,8 @@ func TestStartupParameters(t *testing.T) {
 	if got := c.ask(t, "RESET ALL"); got[1] != "ParameterStatus TimeZone=Europe/Paris" {
 		t.Errorf("RESET ALL: %q", got)
 	}
-	if err := newClient(dial(t, server.addr)).start("alice", "db", "secret", "client_encoding", "BIG5"); err == nil || !strings.HasPrefix(err.Error(), "FATAL 22023") {
+	if err := newClient(dial(t, server.addr)).start("alice", "db", "secret", "client_encoding", "BIG5"); err == nil ||
+		!strings.HasPrefix(err.Error(), "FATAL 22023") {
 		t.Errorf("client_encoding=LATIN1: %v", err)
 	}
 }
@@ -200,16 +248,37 @@ func TestPasswordMessages(t *testing.T) {
 		sent []byte
 		want string
 	}{
-		"4 GiB":            {[]byte{'p', 0xff, 0xff, 0xff, 0xff}, "ErrorResponse FATAL 08P01 invalid message length"},
-		"over the limit":   {[]byte{'p', 0, 1, 0, 0}, "ErrorResponse FATAL 08P01 invalid message length: 65532 bytes during authentication"},
-		"another type":     {[]byte("Q\x00\x00\x00\x0dSELECT 1\x00"), "ErrorResponse FATAL 08P01 expected SASL response, got message type 81"},
-		"bind":             {[]byte("B\x00\x00\x00\x06\x00\x00"), "ErrorResponse FATAL 08P01 expected SASL response, got message type 66"},
-		"one NUL":          {[]byte("p\x00\x00\x00\x05\x00"), "ErrorResponse FATAL 08P01 insufficient data left in message"},
-		"mechanism only":   {[]byte("p\x00\x00\x00\x06a\x00"), "ErrorResponse FATAL 08P01 insufficient data left in message"},
-		"short length":     {[]byte("p\x00\x00\x00\x09a\x00\x00\x00\x00"), "ErrorResponse FATAL 08P01 insufficient data left in message"},
-		"wrong length":     {[]byte("p\x00\x00\x00\x0aa\x00\x00\x00\x00\x09"), "ErrorResponse FATAL 08P01 invalid message format"},
-		"other mechanism":  {sasl("SCRAM-SHA-1", "n,,n=,r=x"), "ErrorResponse FATAL 08P01 client selected an invalid SASL authentication mechanism"},
-		"PLUS without TLS": {sasl("SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,n=,r=x"), "ErrorResponse FATAL 08P01 client selected an invalid SASL authentication mechanism"},
+		"4 GiB": {[]byte{'p', 0xff, 0xff, 0xff, 0xff}, "ErrorResponse FATAL 08P01 invalid message length"},
+		"over the limit": {
+			[]byte{'p', 0, 1, 0, 0},
+			"ErrorResponse FATAL 08P01 invalid message length: 65532 bytes during authentication",
+		},
+		"another type": {
+			[]byte("Q\x00\x00\x00\x0dSELECT 1\x00"),
+			"ErrorResponse FATAL 08P01 expected SASL response, got message type 81",
+		},
+		"bind": {
+			[]byte("B\x00\x00\x00\x06\x00\x00"),
+			"ErrorResponse FATAL 08P01 expected SASL response, got message type 66",
+		},
+		"one NUL":        {[]byte("p\x00\x00\x00\x05\x00"), "ErrorResponse FATAL 08P01 insufficient data left in message"},
+		"mechanism only": {[]byte("p\x00\x00\x00\x06a\x00"), "ErrorResponse FATAL 08P01 insufficient data left in message"},
+		"short length": {
+			[]byte("p\x00\x00\x00\x09a\x00\x00\x00\x00"),
+			"ErrorResponse FATAL 08P01 insufficient data left in message",
+		},
+		"wrong length": {
+			[]byte("p\x00\x00\x00\x0aa\x00\x00\x00\x00\x09"),
+			"ErrorResponse FATAL 08P01 invalid message format",
+		},
+		"other mechanism": {
+			sasl("SCRAM-SHA-1", "n,,n=,r=x"),
+			"ErrorResponse FATAL 08P01 client selected an invalid SASL authentication mechanism",
+		},
+		"PLUS without TLS": {
+			sasl("SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,n=,r=x"),
+			"ErrorResponse FATAL 08P01 client selected an invalid SASL authentication mechanism",
+		},
 		"nonsense":         {sasl("SCRAM-SHA-256", "nonsense"), "ErrorResponse FATAL 08P01 malformed SCRAM message"},
 		"another identity": {sasl("SCRAM-SHA-256", "n,a=bob,n=,r=x"), "ErrorResponse FATAL 08P01 malformed SCRAM message"},
 	} {
@@ -251,7 +320,8 @@ func TestUnknownUsers(t *testing.T) {
 			t.Errorf("%s: %v, want %s", user, err, want)
 		}
 	}
-	if err := newClient(dial(t, server.addr)).start("unreachable", "db", "x"); err == nil || err.Error() != "FATAL XX000: internal error in dpproxy" {
+	if err := newClient(dial(t, server.addr)).start("unreachable", "db", "x"); err == nil ||
+		err.Error() != "FATAL XX000: internal error in dpproxy" {
 		t.Errorf("verifier lookup failed: %v", err)
 	}
 }

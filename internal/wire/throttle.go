@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// freeFailures is how many wrong passwords of a user an address may send before answers slow down, and freeOfAddress how many of all
-	// users together: people mistype, and many people may have one address.
+	// freeFailures is how many wrong passwords of a user an address may send before answers slow down, and freeOfAddress
+	// how many of all users together: people mistype, and many people may have one address.
 	freeFailures  = 5
 	freeOfAddress = 100
 	// failureDelay is added per failure beyond those, up to maxFailureDelay.
@@ -25,7 +25,8 @@ const (
 	maxThrottled = 10000
 )
 
-// throttle slows down those who guess passwords. Every answer waits, right ones too: a quick one would tell that the password was right.
+// throttle slows down those who guess passwords. Every answer waits, right ones too: a quick one would tell that the
+// password was right.
 type throttle struct {
 	mu     sync.Mutex
 	counts map[guesser]*failures
@@ -54,8 +55,9 @@ func (t *throttle) delay(user, host string) time.Duration {
 	return min(time.Duration(beyond)*failureDelay, maxFailureDelay)
 }
 
-// turn gives an attempt its place behind those of the same user and address that are under way, so that guesses made beside each other
-// are no faster than one by one. It returns how long the attempt waits, or false where that is too long.
+// turn gives an attempt its place behind those of the same user and address that are under way, so that guesses made
+// beside each other are no faster than one by one. It returns how long the attempt waits, or false where that is too
+// long.
 func (t *throttle) turn(user, host string) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,15 +117,16 @@ func (t *throttle) failed(user, host string) {
 	}
 }
 
-// succeeded forgets the failures of that user at that address. Those of others stay, so that nobody wipes out guesses by a login of their own.
+// succeeded forgets the failures of that user at that address. Those of others stay, so that nobody wipes out guesses
+// by a login of their own.
 func (t *throttle) succeeded(user, host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.counts, userAt(user, host))
 }
 
-// forget drops entries: what is old and what slows nobody down, or else everything (an attacker with ten thousand addresses gains little
-// by it).
+// forget drops entries: what is old and what slows nobody down, or else everything (an attacker with ten thousand
+// addresses gains little by it).
 func (t *throttle) forget(now time.Time) {
 	for g, f := range t.counts {
 		if f.count <= freeFailures || now.Sub(f.last) > failureMemory {

@@ -88,7 +88,8 @@ func endPointBinding(cert *tls.Certificate) scram.ChannelBinding {
 	}
 	var hash []byte
 	switch leaf.SignatureAlgorithm {
-	case x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.SHA256WithRSA, x509.SHA256WithRSAPSS, x509.ECDSAWithSHA256:
+	case x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.SHA256WithRSA, x509.SHA256WithRSAPSS,
+		x509.ECDSAWithSHA256:
 		sum := sha256.Sum256(leaf.Raw)
 		hash = sum[:]
 	case x509.SHA384WithRSA, x509.SHA384WithRSAPSS, x509.ECDSAWithSHA384:

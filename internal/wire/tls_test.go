@@ -35,8 +35,9 @@ func newAuthority(t testing.TB) *authority {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -58,8 +59,12 @@ func (a *authority) issue(t testing.TB, name string) tls.Certificate {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(
+			-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{
+			x509.ExtKeyUsageServerAuth,
+			x509.ExtKeyUsageClientAuth,
+		},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
 	if err != nil {
@@ -72,7 +77,10 @@ func startTLSServer(t testing.TB, ca *authority, change func(*wire.Config)) *tes
 	cert := ca.issue(t, "server")
 	return startServer(t, func(c *wire.Config) {
 		c.TLS = func() *tls.Config {
-			return &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: ca.pool, ClientAuth: tls.VerifyClientCertIfGiven}
+			return &tls.Config{
+				Certificates: []tls.Certificate{cert}, ClientCAs: ca.pool,
+				ClientAuth: tls.VerifyClientCertIfGiven,
+			}
 		}
 		if change != nil {
 			change(c)
@@ -85,7 +93,9 @@ func clientTLS(ca *authority) *tls.Config {
 }
 
 // connectPgx logs in with pgx, whose SCRAM implementation is not ours.
-func connectPgx(t testing.TB, addr, user string, config *tls.Config, change func(*pgconn.Config)) (*pgconn.PgConn, error) {
+func connectPgx(t testing.TB, addr, user string, config *tls.Config, change func(*pgconn.Config)) (
+	*pgconn.PgConn, error,
+) {
 	t.Helper()
 	c, err := pgconn.ParseConfig(fmt.Sprintf("postgres://%s:secret@%s/db?sslmode=disable", user, addr))
 	if err != nil {

@@ -114,7 +114,8 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestHalfOpenConnectionsMakeRoomForEachOther: the oldest of the address that has most ends for the next one, and no session does.
+// TestHalfOpenConnectionsMakeRoomForEachOther: the oldest of the address that has most ends for the next one, and no
+// session does.
 func TestHalfOpenConnectionsMakeRoomForEachOther(t *testing.T) {
 	s := newSlots(Limits{Connections: 10, PerAddress: 2}, func(string) {})
 	alice := &conn{host: "alice's"}
@@ -133,7 +134,8 @@ func TestHalfOpenConnectionsMakeRoomForEachOther(t *testing.T) {
 		}
 	}
 	if evictions[alice] > 0 || evictions[late] > 0 || s.waiting != maxHalfOpen {
-		t.Errorf("session evicted: %d, another address evicted: %d, %d half open", evictions[alice], evictions[late], s.waiting)
+		t.Errorf("session evicted: %d, another address evicted: %d, %d half open", evictions[alice], evictions[late],
+			s.waiting)
 	}
 	if len(evictions) != 5000-maxHalfOpen { // and the one for late
 		t.Errorf("%d evictions, want %d", len(evictions), 5000-maxHalfOpen)
@@ -153,7 +155,8 @@ func TestHalfOpenConnectionsMakeRoomForEachOther(t *testing.T) {
 	}
 }
 
-// TestOneNetworkMakesRoomForOthers: a connection stays beside those of a network whose addresses have one each, however many come.
+// TestOneNetworkMakesRoomForOthers: a connection stays beside those of a network whose addresses have one each, however
+// many come.
 func TestOneNetworkMakesRoomForOthers(t *testing.T) {
 	s := newSlots(Limits{Connections: 10, PerAddress: 2}, func(string) {})
 	late := &conn{host: "192.0.2.1"}
@@ -206,7 +209,8 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
-// TestInboxWaitsForMemory while it holds messages, whose end makes room; an empty one has nothing to wait for, and refuses.
+// TestInboxWaitsForMemory while it holds messages, whose end makes room; an empty one has nothing to wait for, and
+// refuses.
 func TestInboxWaitsForMemory(t *testing.T) {
 	budget := memory.New(16 * messageCopies * 1000)
 	other, account := budget.Open("alice"), budget.Open("alice")
@@ -273,14 +277,22 @@ func TestEmptyMessagesAreCounted(t *testing.T) {
 // TestErrorFields holds that no field but S V C M D H P leaves, and that S V C M always do.
 func TestErrorFields(t *testing.T) {
 	full := &pgconn.PgError{
-		Severity: "FEHLER", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m\x00", Detail: "d", Hint: "h", Position: 3,
-		InternalPosition: 4, InternalQuery: "q", Where: "w", SchemaName: "s", TableName: "t", ColumnName: "c", DataTypeName: "y", ConstraintName: "n", File: "f", Line: 5, Routine: "r",
+		Severity: "FEHLER", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m\x00", Detail: "d", Hint: "h",
+		Position:         3,
+		InternalPosition: 4, InternalQuery: "q", Where: "w", SchemaName: "s", TableName: "t", ColumnName: "c",
+		DataTypeName: "y", ConstraintName: "n", File: "f", Line: 5, Routine: "r",
 	}
-	want := pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m", Detail: "d", Hint: "h", Position: 3}
+	want := pgproto3.ErrorResponse{
+		Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m",
+		Detail: "d", Hint: "h", Position: 3,
+	}
 	if got := response(full); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	want = pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "XX000", Message: "unspecified error"}
+	want = pgproto3.ErrorResponse{
+		Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "XX000",
+		Message: "unspecified error",
+	}
 	if got := response(&pgconn.PgError{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -311,7 +323,10 @@ func TestPeers(t *testing.T) {
 }
 
 func TestAcceptErrors(t *testing.T) {
-	for err, want := range map[error]bool{syscall.EMFILE: true, &net.OpError{Op: "accept", Err: syscall.ENFILE}: true, net.ErrClosed: false, syscall.EBADF: false} {
+	for err, want := range map[error]bool{
+		syscall.EMFILE: true, &net.OpError{Op: "accept", Err: syscall.ENFILE}: true,
+		net.ErrClosed: false, syscall.EBADF: false,
+	} {
 		if passing(err) != want {
 			t.Errorf("%v passes: %v", err, !want)
 		}

@@ -105,7 +105,8 @@ func (w *writer) notice(n *pgconn.Notice) error {
 
 func (w *writer) parameters(list []Parameter) error {
 	for _, p := range list {
-		if err := w.send(&pgproto3.ParameterStatus{Name: clean(p.Name), Value: w.encoding().Lossy(clean(p.Value))}); err != nil {
+		value := w.encoding().Lossy(clean(p.Value))
+		if err := w.send(&pgproto3.ParameterStatus{Name: clean(p.Name), Value: value}); err != nil {
 			return err
 		}
 	}

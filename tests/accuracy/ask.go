@@ -20,8 +20,8 @@ import (
 // answer maps a group's key to its numbers; a statement without groups has one row, with the key "". NULL is NaN.
 type answer map[string][]float64
 
-// question is one statement: SELECT [key,] aggregates FROM from [GROUP BY key]. With the keys that rollup and unionAll make it has a total
-// too, whose key is "".
+// question is one statement: SELECT [key,] aggregates FROM from [GROUP BY key]. With the keys that rollup and unionAll
+// make it has a total too, whose key is "".
 type question struct {
 	proxy      string
 	key        string
@@ -165,7 +165,8 @@ func (w *world) connect(ctx context.Context, proxy, analyst string) (*pgx.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(analyst, password), Host: p.Addr().String(), Path: "/" + database(proxy)}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(analyst, password), Host: p.Addr().String(), Path: "/" +
+		database(proxy)}
 	return pgx.Connect(ctx, u.String())
 }
 

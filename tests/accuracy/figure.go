@@ -24,11 +24,14 @@ type estimate struct{ value, err float64 }
 
 // newFigure has no goal and no peers.
 func newFigure(q, what string, e estimate) figure {
-	return figure{question: q, what: what, estimate: e, least: math.Inf(-1), most: math.Inf(1), laplace: math.NaN(), gaussian: math.NaN()}
+	return figure{
+		question: q, what: what, estimate: e, least: math.Inf(-1), most: math.Inf(1), laplace: math.NaN(),
+		gaussian: math.NaN(),
+	}
 }
 
-// sigmas is by how many standard errors a figure has to be beyond its goal to miss it: chance alone does that about once
-// in 700 figures that are just at their goals.
+// sigmas is by how many standard errors a figure has to be beyond its goal to miss it: chance alone does that about
+// once in 700 figures that are just at their goals.
 const sigmas = 3
 
 func (f figure) missed() bool {

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// intervalsRow asks for the intervals of aggregates that are computed of several releases, and how wide they are for what they say.
+// intervalsRow asks for the intervals of aggregates that are computed of several releases, and how wide they are for
+// what they say.
 func intervalsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	var figures []figure
 	for _, c := range []struct {
@@ -29,7 +30,8 @@ func intervalsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		}
 		for i, a := range c.q.aggregates {
 			name := conditions[c.q.proxy] + ": " + c.q.sql()
-			f := newFigure(name, fmt.Sprintf("%s: share of %d announced intervals that hold the truth", a, c.times*len(r.truth)), r.covered(i))
+			f := newFigure(name, fmt.Sprintf("%s: share of %d announced intervals that hold the truth", a, c.times*len(r.truth)),
+				r.covered(i))
 			f.percent, f.least = true, 0.95
 			width := newFigure(name, a+": mean width of the interval, over the 95% error", r.width(i))
 			if c.most > 0 {
@@ -41,7 +43,8 @@ func intervalsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	return figures, nil
 }
 
-// width is the mean width of the announced intervals of a column over the 95% quantile of its errors, of answers with intervals.
+// width is the mean width of the announced intervals of a column over the 95% quantile of its errors, of answers with
+// intervals.
 func (r releases) width(column int) estimate {
 	var ratios []float64
 	for key, truth := range r.truth {
@@ -60,5 +63,6 @@ func (r releases) width(column int) estimate {
 	for _, x := range ratios {
 		mean += x / float64(len(ratios))
 	}
-	return estimate{mean, mean * math.Sqrt(.95*.05/float64(len(r.released)*len(ratios))) * 5} // the density of an error at its 95% quantile is about 1/5 of that over it
+	// the density of an error at its 95% quantile is about 1/5 of that over it
+	return estimate{mean, mean * math.Sqrt(.95*.05/float64(len(r.released)*len(ratios))) * 5}
 }

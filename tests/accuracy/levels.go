@@ -13,7 +13,8 @@ var levelQuestions = []question{
 	{renyi, rollup + "ward", []string{"count(*)", "sum(cost)"}, "visits"},
 }
 
-// levelsRow compares a ROLLUP, whose levels are made to add up, with the same numbers from a UNION ALL, which are as they were drawn.
+// levelsRow compares a ROLLUP, whose levels are made to add up, with the same numbers from a UNION ALL, which are as
+// they were drawn.
 func levelsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	var figures []figure
 	for i, q := range levelQuestions {
@@ -29,7 +30,8 @@ func levelsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 			return nil, err
 		}
 		name := conditions[q.proxy] + ": " + q.sql()
-		equal := newFigure(name, "share of answers whose groups add up to the total", share(together.answers().addUp(), times))
+		equal := newFigure(name, "share of answers whose groups add up to the total",
+			share(together.answers().addUp(), times))
 		equal.percent, equal.least = true, .995
 		figures = append(figures, equal)
 		for column, a := range q.aggregates {
@@ -41,9 +43,11 @@ func levelsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 				level := together.level(part.total)
 				after := rootMeanSquare(level.answers().errors(column, false))
 				ratio := after.value / before.value
-				f := newFigure(name, a+", "+part.what+": RMSE, over that of UNION ALL", estimate{ratio, ratio * math.Hypot(after.err/after.value, before.err/before.value)})
+				f := newFigure(name, a+", "+part.what+": RMSE, over that of UNION ALL",
+					estimate{ratio, ratio * math.Hypot(after.err/after.value, before.err/before.value)})
 				f.most = 1
-				held := newFigure(name, fmt.Sprintf("%s, %s: share of %d announced intervals that hold the truth", a, part.what, times*len(level.truth)), level.covered(column))
+				held := newFigure(name, fmt.Sprintf("%s, %s: share of %d announced intervals that hold the truth", a, part.what,
+					times*len(level.truth)), level.covered(column))
 				held.percent, held.least, held.most = true, 0.94, 0.98
 				figures = append(figures, f, held)
 			}

@@ -1,6 +1,6 @@
-// Command accuracy measures how far dpproxy's answers are from the truth: it starts a throw-away PostgreSQL with made-up
-// data, asks each question many times through the real proxy, prints a table of errors with what they have to be, beside
-// those of plain Laplace and Gaussian noise, and fails if one is missed.
+// Command accuracy measures how far dpproxy's answers are from the truth: it starts a throw-away PostgreSQL with
+// made-up data, asks each question many times through the real proxy, prints a table of errors with what they have to
+// be, beside those of plain Laplace and Gaussian noise, and fails if one is missed.
 //
 //	accuracy                          the whole table: some minutes
 //	accuracy -only single,noise       some rows of it

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// A plain system bounds each unit in each group, as the libraries of differential privacy do: a unit counts in at most C
-// groups, picked at random, with at most R rows (or a sum of at most U) in each. It splits ε and δ evenly over the sums
-// that it releases: a count and a sum are one each, a mean is a count and a centred sum of its own, a variance a count, a
-// centred sum and a centred sum of squares. Laplace noise is for the L1 sensitivity C·Δ, Gaussian noise for the L2
-// sensitivity √C·Δ, with the exact σ of Balle and Wang (2018). C is the one with the least error, which nobody knows
-// beforehand. Nothing is rounded or bounded.
+// A plain system bounds each unit in each group, as the libraries of differential privacy do: a unit counts in at most
+// C groups, picked at random, with at most R rows (or a sum of at most U) in each. It splits ε and δ evenly over the
+// sums that it releases: a count and a sum are one each, a mean is a count and a centred sum of its own, a variance a
+// count, a centred sum and a centred sum of squares. Laplace noise is for the L1 sensitivity C·Δ, Gaussian noise for
+// the L2 sensitivity √C·Δ, with the exact σ of Balle and Wang (2018). C is the one with the least error, which nobody
+// knows beforehand. Nothing is rounded or bounded.
 
 // tally holds one group's exact sums: of rows, and of what else a peer's aggregates read.
 type tally []float64
@@ -87,9 +87,11 @@ func gaussianSigma(epsilon, delta float64) float64 {
 // plainDraws is how often a peer's answer is simulated.
 const plainDraws = 2000
 
-// plain simulates a statement of a peer and returns the errors of one of its aggregates, relative or not, under one noise.
-// tallies[c] holds the groups' sums where a unit counts in c+1 of them.
-func plain(draw plainNoise, tallies []map[string]tally, list []aggregate, column int, truth answer, epsilon, delta float64, relative bool, size func([]float64) estimate) float64 {
+// plain simulates a statement of a peer and returns the errors of one of its aggregates, relative or not, under one
+// noise. tallies[c] holds the groups' sums where a unit counts in c+1 of them.
+func plain(draw plainNoise, tallies []map[string]tally, list []aggregate, column int, truth answer, epsilon,
+	delta float64, relative bool, size func([]float64) estimate,
+) float64 {
 	shares := 0.0
 	for _, a := range list {
 		shares += float64(len(a.parts))

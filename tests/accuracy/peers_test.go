@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlainNoise: the simulated peers have the errors that theory gives them. 200,000 draws know a standard deviation to
-// about a quarter of a percent, so that 5 % are passed by chance with a probability below 1e-12.
+// TestPlainNoise: the simulated peers have the errors that theory gives them. 200,000 draws know a standard deviation
+// to about a quarter of a percent, so that 5 % are passed by chance with a probability below 1e-12.
 func TestPlainNoise(t *testing.T) {
 	if s := gaussianSigma(0.5, 1e-6); math.Abs(s-8.06) > 0.01 {
 		t.Errorf("σ = %v; Balle and Wang have 8.06", s)
@@ -51,7 +51,10 @@ func TestFigures(t *testing.T) {
 	if got := medianSize([]float64{-3, 1, 2}).value; got != 2 {
 		t.Errorf("median %v", got)
 	}
-	r := releases{answer{"a": {10}, "b": {20}}, []answer{{"a": {11, 9, 13}, "b": {17, 15, 19}}, {"a": {10, 10, 10}, "b": {25, 21, 29}}}}
+	r := releases{answer{"a": {10}, "b": {20}}, []answer{
+		{"a": {11, 9, 13}, "b": {17, 15, 19}},
+		{"a": {10, 10, 10}, "b": {25, 21, 29}},
+	}}
 	if got := r.covered(0); got.value != 0.5 {
 		t.Errorf("covered %v", got)
 	}

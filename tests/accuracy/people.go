@@ -62,7 +62,8 @@ func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"visits"}, columns, pgx.CopyFromRows(visits)); err != nil {
 		return err
 	}
-	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"payments"}, []string{"customer_id", "amount"}, pgx.CopyFromRows(makePayments())); err != nil {
+	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"payments"}, []string{"customer_id", "amount"},
+		pgx.CopyFromRows(makePayments())); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, "CREATE INDEX ON visits (patient_id); ANALYZE")

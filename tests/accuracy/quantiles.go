@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// quantilesRow asks for nine deciles in one statement, and for each in a statement of its own with a ninth of the ε: of 108,000 visits, whose
-// number hides most of the noise, and by ward.
+// quantilesRow asks for nine deciles in one statement, and for each in a statement of its own with a ninth of the ε: of
+// 108,000 visits, whose number hides most of the noise, and by ward.
 func quantilesRow(ctx context.Context, w *world, n int) (figures []figure, err error) {
 	for _, ask := range []struct {
 		key              string
@@ -90,7 +90,8 @@ func extremesRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		}
 		mean += a[""][0] / float64(len(r.released))
 	}
-	f := newFigure(conditions[renyi]+": "+q.sql(), "share of answers within 1.00 below the truth", share(near, len(r.released)))
+	f := newFigure(conditions[renyi]+": "+q.sql(), "share of answers within 1.00 below the truth",
+		share(near, len(r.released)))
 	f.percent, f.least = true, 0.9
 	return []figure{f, newFigure(f.question, fmt.Sprintf("mean, of a truth of %.2f", truth), estimate{value: mean})}, nil
 }

@@ -50,7 +50,8 @@ func demoRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	tallies, err := w.tallies(ctx, "clinic", fmt.Sprintf(`SELECT ward, rank, sum(least(n, %[1]f)), sum(least(cost*least(1, %[1]f/n), %[2]f))
+	tallies, err := w.tallies(ctx, "clinic", fmt.Sprintf(
+		`SELECT ward, rank, sum(least(n, %[1]f)), sum(least(cost*least(1, %[1]f/n), %[2]f))
 		FROM (SELECT ward, count(*) AS n, sum(least(cost, 20000)) AS cost, row_number() OVER (PARTITION BY patient_id ORDER BY md5(patient_id || ward)) AS rank
 			FROM visits GROUP BY patient_id, ward) g GROUP BY ward, rank`, rows, perUnit))
 	if err != nil {
@@ -83,7 +84,9 @@ func demoRow(ctx context.Context, w *world, n int) ([]figure, error) {
 }
 
 // compare fills in what plain systems do at the same (ε, δ).
-func (f *figure) compare(tallies []map[string]tally, list []aggregate, column int, truth answer, epsilon float64, relative bool, size func([]float64) estimate) {
+func (f *figure) compare(tallies []map[string]tally, list []aggregate, column int, truth answer, epsilon float64,
+	relative bool, size func([]float64) estimate,
+) {
 	f.laplace = plain(plainLaplace, tallies, list, column, truth, epsilon, budgetDelta, relative, size)
 	f.gaussian = plain(plainGaussian, tallies, list, column, truth, epsilon, budgetDelta, relative, size)
 }
@@ -118,7 +121,8 @@ func groupedRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	}
 	var figures []figure
 	for i, goal := range []float64{0.007, 0.045, 0.035} {
-		f := newFigure(conditions[pure]+": "+q.sql(), q.aggregates[i]+": median relative error", medianSize(r.errors(i, true)))
+		f := newFigure(conditions[pure]+": "+q.sql(), q.aggregates[i]+": median relative error",
+			medianSize(r.errors(i, true)))
 		f.percent, f.most = true, goal
 		f.compare(tallies, peers, i, r.truth, 1, true, medianSize)
 		figures = append(figures, f)
@@ -226,7 +230,8 @@ func marginRow(ctx context.Context, w *world, _ int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFigure("SET dpproxy.margin = '20': "+q.sql(), "statements that (10, 1e-6) answers", estimate{float64(len(all)), 0})
+	f := newFigure("SET dpproxy.margin = '20': "+q.sql(), "statements that (10, 1e-6) answers",
+		estimate{float64(len(all)), 0})
 	f.least = 310
 	// A margin of ±20 is ε = ln 20/20 by Laplace noise, whose ε add up, and σ = 20/1.96 by Gaussian noise, which is
 	// (ρ + 2·sqrt(ρ·ln 1/δ), δ)-DP with ρ = N/(2σ²) (Bun and Steinke 2016).

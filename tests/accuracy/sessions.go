@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// oneCount and twelveCounts have one release and twelve. The conditions of the twelve overlap, so that none follows from
-// others and no two of them exclude each other.
+// oneCount and twelveCounts have one release and twelve. The conditions of the twelve overlap, so that none follows
+// from others and no two of them exclude each other.
 var (
 	oneCount     = question{renyi, "", []string{"count(*)"}, "patients"}
 	twelveCounts = question{renyi, "", overlapping(12), "patients"}

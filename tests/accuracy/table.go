@@ -23,7 +23,8 @@ func table(figures []figure) string {
 		if f.missed() {
 			measured = "**" + measured + ", missed**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", question, f.what, f.goal(), measured, f.text(f.laplace), f.text(f.gaussian))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", question, f.what, f.goal(), measured, f.text(f.laplace),
+			f.text(f.gaussian))
 	}
 	return b.String()
 }
@@ -52,7 +53,8 @@ const (
 	tableTo   = "<!-- table: end -->"
 )
 
-// line is one of a table: the question, which a table has once for the lines that follow each other, what is measured of it, and the rest.
+// line is one of a table: the question, which a table has once for the lines that follow each other, what is measured
+// of it, and the rest.
 type line struct{ question, what, rest string }
 
 // lines reads a table.

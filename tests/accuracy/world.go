@@ -67,7 +67,10 @@ func start(ctx context.Context) (_ *world, err error) {
 	if w.verifier, err = verifier.New(password); err != nil {
 		return nil, err
 	}
-	settings := map[string]string{"shared_buffers": "512MB", "work_mem": "256MB", "jit": "off", "max_parallel_workers_per_gather": "0", "max_connections": "200"}
+	settings := map[string]string{
+		"shared_buffers": "512MB", "work_mem": "256MB", "jit": "off",
+		"max_parallel_workers_per_gather": "0", "max_connections": "200",
+	}
 	if w.postgres, err = pgserver.Start(ctx, pgserver.Options{Settings: settings}); err != nil {
 		return nil, err
 	}
@@ -151,13 +154,15 @@ func (w *world) policy(name string) (*policy.Policy, error) {
 		if name == pure {
 			accounting, epsilon = "{method: pure}", "1"
 		}
-		text = strings.NewReplacer("@NAME@", name, "@ACCOUNTING@", accounting, "@EPSILON@", epsilon, "@VERIFIER@", w.verifier, "@WARDS@", wardList()).Replace(peoplePolicy)
+		text = strings.NewReplacer("@NAME@", name, "@ACCOUNTING@", accounting, "@EPSILON@", epsilon, "@VERIFIER@", w.verifier,
+			"@WARDS@", wardList()).Replace(peoplePolicy)
 	}
 	main, public := w.postgres.DSN(db, "accuracy_main"), w.postgres.DSN(db, "accuracy_public")
 	shadow, admin := w.postgres.DSN(db+"_shadow", "accuracy_shadow"), w.postgres.DSN(db, pgserver.Superuser)
 	text = strings.NewReplacer(
 		"${ACCURACY_MAIN}", main, "${ACCURACY_SHADOW}", shadow, "${ACCURACY_ADMIN}", admin,
-		"${DPPROXY_MAIN_DSN}", main, "${DPPROXY_SHADOW_DSN}", shadow, "${DPPROXY_PUBLIC_DSN}", public, "${DPPROXY_ADMIN_DSN}", admin,
+		"${DPPROXY_MAIN_DSN}", main, "${DPPROXY_SHADOW_DSN}", shadow, "${DPPROXY_PUBLIC_DSN}", public, "${DPPROXY_ADMIN_DSN}",
+		admin,
 		"listen: 127.0.0.1:6432", "listen: 127.0.0.1:0").Replace(text)
 	file := filepath.Join(dir, "policy.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -176,7 +181,9 @@ func (w *world) policy(name string) (*policy.Policy, error) {
 		p.Analysts[analyst(i)] = &policy.Analyst{Name: analyst(i), Verifier: w.verifier, Budget: budget}
 	}
 	if name == renyi {
-		p.Analysts[marginAnalyst] = &policy.Analyst{Name: marginAnalyst, Verifier: w.verifier, Budget: policy.Budget{Epsilon: 10, Delta: budgetDelta}}
+		p.Analysts[marginAnalyst] = &policy.Analyst{Name: marginAnalyst, Verifier: w.verifier, Budget: policy.Budget{
+			Epsilon: 10, Delta: budgetDelta,
+		}}
 	}
 	return p, nil
 }

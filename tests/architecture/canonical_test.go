@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// canonicalMakers are the places that may make a rewrite.Canonical: where PostgreSQL's values come in, the array of such values, and
-// the seed of a hash, which is an integer.
+// canonicalMakers are the places that may make a rewrite.Canonical: where PostgreSQL's values come in, the array of
+// such values, and the seed of a hash, which is an integer.
 var canonicalMakers = map[string]bool{
 	"internal/backend/canonical.go":     true,
 	"internal/rewrite/schema/values.go": true,

@@ -26,9 +26,12 @@ var (
 	document = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_-]\.md\b`)
 	testName = regexp.MustCompile(`^(Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9]*$`)
 	// filePath is a path, or the name of a file of a kind that is in the repository. In a path * matches any name.
-	filePath = regexp.MustCompile(`^([a-zA-Z0-9_.*-]+/)*[a-zA-Z0-9_.*-]+\.(go|mod|txt|sql|sh|json|yaml|md)$|^(cmd|docs|internal|policies|tests)(/[a-zA-Z0-9_.*-]+)+$`)
-	// absent are papers by which comments once cited rules: none of them is in the repository. SECURITY.md is, but it numbers no rules.
-	absent = regexp.MustCompile(`\b(PRIVACY|MECHANISMS|CONTRACT|ARCHITECTURE|MEASURE-SQL|BREACHES|ACCURACY|QUESTIONS|WIRE)\b|\b(SECURITY|STYLE|SCALE|HOUSE|DAY)(\.md)?,? (§|rule |[0-9])`)
+	filePath = regexp.MustCompile(
+		`^([a-zA-Z0-9_.*-]+/)*[a-zA-Z0-9_.*-]+\.(go|mod|txt|sql|sh|json|yaml|md)$|^(cmd|docs|internal|policies|tests)(/[a-zA-Z0-9_.*-]+)+$`)
+	// absent are papers by which comments once cited rules: none of them is in the repository. SECURITY.md is, but it
+	// numbers no rules.
+	absent = regexp.MustCompile(
+		`\b(PRIVACY|MECHANISMS|CONTRACT|ARCHITECTURE|MEASURE-SQL|BREACHES|ACCURACY|QUESTIONS|WIRE)\b|\b(SECURITY|STYLE|SCALE|HOUSE|DAY)(\.md)?,? (§|rule |[0-9])`)
 )
 
 // readPropositions reads the privacy page.
@@ -73,7 +76,8 @@ func quoted(paragraph string) []string {
 	return list
 }
 
-// TestPropositionsNameCodeAndTests: what a proposition says is about code that exists, and a test that exists fails without it.
+// TestPropositionsNameCodeAndTests: what a proposition says is about code that exists, and a test that exists fails
+// without it.
 func TestPropositionsNameCodeAndTests(t *testing.T) {
 	repo := readRepository(t)
 	propositions := readPropositions(t)
@@ -129,7 +133,8 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 	missing := map[string]bool{}
 	for file := range repo.files {
 		folder := path.Dir(file)
-		if strings.HasPrefix(folder, "internal/") && strings.HasSuffix(file, ".go") && !strings.Contains(string(text), "`"+folder+"`") && !missing[folder] {
+		if strings.HasPrefix(folder, "internal/") && strings.HasSuffix(file, ".go") &&
+			!strings.Contains(string(text), "`"+folder+"`") && !missing[folder] {
 			missing[folder] = true
 			t.Errorf("%s has no row for %s", page, folder)
 		}
@@ -153,7 +158,9 @@ func TestCitationsResolve(t *testing.T) {
 				}
 			}
 			if m := absent.FindString(line); m != "" {
-				t.Errorf("%s:%d cites a paper that is not in the repository (%q): cite a proposition of %s, a page of docs, or nothing", c.path, c.line+i, m, privacyPage)
+				t.Errorf(
+					"%s:%d cites a paper that is not in the repository (%q): cite a proposition of %s, a page of docs, or nothing",
+					c.path, c.line+i, m, privacyPage)
 			}
 		}
 	}

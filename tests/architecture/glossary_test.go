@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// terms are the glossary's, by their anchors, with the words that are them. A word that is used in other senses too has none.
+// terms are the glossary's, by their anchors, with the words that are them. A word that is used in other senses too has
+// none.
 var terms = []struct{ anchor, words string }{
 	{"privacy-unit", `(?:privacy )?unit`},
 	{"sensitivity", `sensitivity|sensitivities`},
@@ -38,7 +39,8 @@ var otherSense = map[string]string{
 	"mechanisms.md": "bounds",    // of mathematics
 }
 
-// notProse is what the first use of a term is not looked for in: code, headings, comments, tables that tests write, and links.
+// notProse is what the first use of a term is not looked for in: code, headings, comments, tables that tests write, and
+// links.
 var notProse = []*regexp.Regexp{
 	regexp.MustCompile("(?ms)^```.*?^```"),
 	regexp.MustCompile(`(?m)(?:\A|^\n)(?:^ {4}.*\n+)+`),
@@ -50,7 +52,8 @@ var notProse = []*regexp.Regexp{
 
 var anyLink = regexp.MustCompile(`!?\[[^\[\]]*\]\([^()\s]*\)`)
 
-// TestTermsAreLinked: where a page first uses a term of the glossary, it links it. Indices and pages that programs write are left out.
+// TestTermsAreLinked: where a page first uses a term of the glossary, it links it. Indices and pages that programs
+// write are left out.
 func TestTermsAreLinked(t *testing.T) {
 	anchors := glossaryAnchors(t)
 	for _, term := range terms {
@@ -98,8 +101,8 @@ func TestTermsAreLinked(t *testing.T) {
 	}
 }
 
-// firstUse returns the line of the first use of a term if that is not a link to the glossary, else 0, and whether there is such a link.
-// Words of other links are no uses.
+// firstUse returns the line of the first use of a term if that is not a link to the glossary, else 0, and whether there
+// is such a link. Words of other links are no uses.
 func firstUse(prose, anchor, words string) (line int, linked bool) {
 	link := regexp.MustCompile(`\]\((?:\.\./)?glossary\.md#` + anchor + `\)`).FindStringIndex(prose)
 	prose = anyLink.ReplaceAllStringFunc(prose, blank)
@@ -116,7 +119,8 @@ func firstUse(prose, anchor, words string) (line int, linked bool) {
 
 // blank keeps the places of what is behind it.
 func blank(text string) string {
-	return regexp.MustCompile(`[^\n]`).ReplaceAllStringFunc(text, func(c string) string { return strings.Repeat("\x00", len(c)) })
+	return regexp.MustCompile(`[^\n]`).ReplaceAllStringFunc(
+		text, func(c string) string { return strings.Repeat("\x00", len(c)) })
 }
 
 // glossaryAnchors are those of the headings, each of which is a term of the table.

@@ -25,8 +25,8 @@ var editPlaces = map[string]string{
 	"internal/rewrite/expr/rule_arithmetic.go": "a template that is not filled in yet",
 }
 
-// textPlaces are the files where a tree becomes a text, and what that is for. Whoever adds one decides here that nothing reads or edits
-// the text of a query for main again.
+// textPlaces are the files where a tree becomes a text, and what that is for. Whoever adds one decides here that
+// nothing reads or edits the text of a query for main again.
 var textPlaces = map[string]string{
 	"internal/rewrite/plan.go":                  "what main is asked",
 	"internal/rewrite/release/domain.go":        "a proof, which main is asked",
@@ -43,7 +43,8 @@ var textPlaces = map[string]string{
 	"internal/rewrite/expr/rule_datetime.go":    "domains, for the shadow",
 }
 
-// statementPlaces are the files that hold SELECTs as text. None is for main. Package catalog, which asks the shadow alone, has many.
+// statementPlaces are the files that hold SELECTs as text. None is for main. Package catalog, which asks the shadow
+// alone, has many.
 var statementPlaces = map[string]string{
 	"internal/rewrite/query/select.go":       "the writer itself",
 	"internal/rewrite/relation/base.go":      "a condition for the shadow",
@@ -64,7 +65,8 @@ var statement = regexp.MustCompile(`(^|\()SELECT `)
 // editors are the functions of package strings that edit a text.
 var editors = []string{"Replace", "ReplaceAll", "NewReplacer"}
 
-// TestQueriesForMainAreTrees: below internal/rewrite no text of a query for main is made but by package query, or edited by anyone.
+// TestQueriesForMainAreTrees: below internal/rewrite no text of a query for main is made but by package query, or
+// edited by anyone.
 func TestQueriesForMainAreTrees(t *testing.T) {
 	asText, asStatement, editing := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for name, file := range rewriteFiles(t) {
@@ -126,7 +128,8 @@ func edits(file *ast.File) bool {
 // isRefusal says that a call makes an error, whose message and hint may quote SQL.
 func isRefusal(call *ast.CallExpr) bool {
 	name := selector(call.Fun)
-	return strings.HasPrefix(name, "pgerr.") || strings.HasPrefix(name, "refusal.") || strings.HasSuffix(name, ".Refuse") || strings.HasSuffix(name, ".RefuseAt")
+	return strings.HasPrefix(name, "pgerr.") || strings.HasPrefix(name, "refusal.") ||
+		strings.HasSuffix(name, ".Refuse") || strings.HasSuffix(name, ".RefuseAt")
 }
 
 // selector is package.Name, or the last two names of a longer chain.

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSiteHasEveryPage: the site's sidebar leads to every page of docs/, and docs/README.md to every one but those about decisions.
+// TestSiteHasEveryPage: the site's sidebar leads to every page of docs/, and docs/README.md to every one but those
+// about decisions.
 func TestSiteHasEveryPage(t *testing.T) {
 	config, err := os.ReadFile(root + "/site/.vitepress/config.mjs")
 	if err != nil {

@@ -20,7 +20,8 @@ func postmaster(ctx context.Context, conn *pgx.Conn) (pid string, err error) {
 	return pid, err
 }
 
-// serverCPU is the CPU time of the server so far: of the postmaster, its children, and those that have ended. 0 where the system does not say.
+// serverCPU is the CPU time of the server so far: of the postmaster, its children, and those that have ended. 0 where
+// the system does not say.
 func serverCPU(postmaster string) time.Duration {
 	ticks := 0
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -32,7 +33,8 @@ func serverCPU(postmaster string) time.Duration {
 		if err != nil {
 			continue // it has ended
 		}
-		// proc(5): a name in parentheses, which may hold anything; then state, ppid, …, utime, stime, cutime, cstime as the 14th to 17th field.
+		// proc(5): a name in parentheses, which may hold anything; then state, ppid, …, utime, stime, cutime, cstime as the
+		// 14th to 17th field.
 		_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
 		fields := strings.Fields(rest)
 		const ppid, utime = 1, 11

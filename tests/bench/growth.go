@@ -19,8 +19,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
-// estate is a database of many tables, in families of ten, and the policy over it: people, seven tables of facts about them, one of them by way
-// of another, and two public ones.
+// estate is a database of many tables, in families of ten, and the policy over it: people, seven tables of facts about
+// them, one of them by way of another, and two public ones.
 type estate struct {
 	ddl, policy strings.Builder
 }
@@ -32,16 +32,21 @@ func newEstate(tables int) *estate {
 		switch i % 10 {
 		case 0:
 			e.add("CREATE TABLE %s (id bigint PRIMARY KEY, age int NOT NULL, city text)", name)
-			e.list("%s: {privacy_unit: {name: unit%d, column: id}, columns: {id: {}, age: {bounds: [0, 120]}, city: {values: [a, b, c]}}}", name, people)
+			e.list(
+				"%s: {privacy_unit: {name: unit%d, column: id}, columns: {id: {}, age: {bounds: [0, 120]}, city: {values: [a, b, c]}}}", name, people)
 		case 7:
-			e.add("CREATE TABLE %s (id bigint PRIMARY KEY, visit bigint NOT NULL REFERENCES t%d, n int, at timestamptz)", name, i-1)
-			e.list("%s: {privacy_unit: {name: unit%d, via: {column: visit, references: t%d.id}}, max_rows_per_unit: 100, columns: {id: {}, visit: {}, n: {bounds: [0, 10]}, at: {}}}", name, people, i-1)
+			e.add("CREATE TABLE %s (id bigint PRIMARY KEY, visit bigint NOT NULL REFERENCES t%d, n int, at timestamptz)", name,
+				i-1)
+			e.list(
+				"%s: {privacy_unit: {name: unit%d, via: {column: visit, references: t%d.id}}, max_rows_per_unit: 100, columns: {id: {}, visit: {}, n: {bounds: [0, 10]}, at: {}}}", name, people, i-1)
 		case 8, 9:
 			e.add("CREATE TABLE %s (code text PRIMARY KEY, label text, price numeric(8,2))", name)
 			e.list("%s: {public: true}", name)
 		default:
-			e.add("CREATE TABLE %s (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES t%d, code text, n int, price numeric(8,2), at timestamptz); CREATE INDEX ON %s (person)", name, people, name)
-			e.list("%s: {privacy_unit: {name: unit%d, column: person}, max_rows_per_unit: 10, columns: {id: {}, person: {}, code: {}, n: {bounds: [0, 10]}, price: {bounds: [0, 100]}, at: {}}}", name, people)
+			e.add(
+				"CREATE TABLE %s (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES t%d, code text, n int, price numeric(8,2), at timestamptz); CREATE INDEX ON %s (person)", name, people, name)
+			e.list(
+				"%s: {privacy_unit: {name: unit%d, column: person}, max_rows_per_unit: 10, columns: {id: {}, person: {}, code: {}, n: {bounds: [0, 10]}, price: {bounds: [0, 100]}, at: {}}}", name, people)
 		}
 	}
 	return e
@@ -59,13 +64,15 @@ func (e *estate) wideTable(columns int) string {
 		fmt.Fprintf(&ddl, ", c%d int", i)
 		fmt.Fprintf(&listed, ", c%d: {bounds: [0, 9]}", i)
 	}
-	e.add("CREATE TABLE %s (id bigint PRIMARY KEY, n int%s); INSERT INTO %s SELECT i, i %% 10 FROM generate_series(1, 1000) i", name, ddl.String(), name)
+	e.add(
+		"CREATE TABLE %s (id bigint PRIMARY KEY, n int%s); INSERT INTO %s SELECT i, i %% 10 FROM generate_series(1, 1000) i",
+		name, ddl.String(), name)
 	e.list("%s: {privacy_unit: {name: wide, column: id}, columns: {id: {}, n: {bounds: [0, 9]}%s}}", name, listed.String())
 	return name
 }
 
-// growth measures what grows with the number of tables, and of columns: setup, start, reload and the look each minute, beside the DDL that
-// makes the tables themselves.
+// growth measures what grows with the number of tables, and of columns: setup, start, reload and the look each minute,
+// beside the DDL that makes the tables themselves.
 func growth(ctx context.Context, h *harness, rounds int) error {
 	fmt.Printf("%-14s %12s %12s %12s %12s %12s %12s\n", "", "their DDL", "setup", "setup again", "start", "reload", "look")
 	var first, last [6]time.Duration
@@ -96,7 +103,8 @@ func growth(ctx context.Context, h *harness, rounds int) error {
 		return fmt.Errorf("1600 columns: %w", err)
 	}
 	printGrowth("1600 columns", took)
-	fmt.Printf("\na private statement over a table of 5 columns %s, of 1600 %s: %.2f\n", milliseconds(asked[0]), milliseconds(asked[1]), float64(asked[1])/float64(asked[0]))
+	fmt.Printf("\na private statement over a table of 5 columns %s, of 1600 %s: %.2f\n", milliseconds(asked[0]),
+		milliseconds(asked[1]), float64(asked[1])/float64(asked[0]))
 	return nil
 }
 
@@ -108,9 +116,11 @@ func printGrowth(of string, took [6]time.Duration) {
 	fmt.Println()
 }
 
-// asked is the median time of statements that are new to the proxy, over two tables in turns. The first of each connection of main and shadow
-// reads the table's columns from the catalogs, which is no more than a few of them.
-func (h *harness) asked(ctx context.Context, conn *pgx.Conn, tables [2]string, rounds int) (medians [2]time.Duration, err error) {
+// asked is the median time of statements that are new to the proxy, over two tables in turns. The first of each
+// connection of main and shadow reads the table's columns from the catalogs, which is no more than a few of them.
+func (h *harness) asked(ctx context.Context, conn *pgx.Conn, tables [2]string, rounds int) (medians [2]time.Duration,
+	err error,
+) {
 	var took [2][]time.Duration
 	for i := range 100 * rounds {
 		for k, table := range tables {
@@ -125,7 +135,9 @@ func (h *harness) asked(ctx context.Context, conn *pgx.Conn, tables [2]string, r
 }
 
 // grow measures one estate in a database of its own, over a server in this process.
-func (h *harness) grow(ctx context.Context, e *estate, db string, rounds int, then func(*pgx.Conn) error) (took [6]time.Duration, err error) {
+func (h *harness) grow(ctx context.Context, e *estate, db string, rounds int, then func(*pgx.Conn) error) (
+	took [6]time.Duration, err error,
+) {
 	if err := h.admin(ctx, "postgres", "CREATE DATABASE "+db); err != nil {
 		return took, err
 	}
@@ -168,7 +180,8 @@ func (h *harness) grow(ctx context.Context, e *estate, db string, rounds int, th
 	if err != nil || then == nil {
 		return took, err
 	}
-	conn, err := connect(ctx, fmt.Sprintf("postgres://bench:%s@%s/%s?sslmode=disable", password, s.Addr(), db), "SET dpproxy.notices = off")
+	conn, err := connect(ctx, fmt.Sprintf("postgres://bench:%s@%s/%s?sslmode=disable", password, s.Addr(), db),
+		"SET dpproxy.notices = off")
 	if err != nil {
 		return took, err
 	}
@@ -191,7 +204,8 @@ answers: {ttl: 0}
 timing: {steps: off}
 analysts: {bench: {password: %q, budget: {epsilon: 1000000, delta: 1e-3}}}
 tables:
-%s`, h.server.DSN(db, "bench_main"), h.server.DSN(db+"_shadow", "bench_shadow"), h.server.DSN(db, "bench_public"), h.server.DSN(db, pgserver.Superuser), db, v, e.policy.String())
+%s`, h.server.DSN(db, "bench_main"), h.server.DSN(db+"_shadow", "bench_shadow"), h.server.DSN(db, "bench_public"),
+		h.server.DSN(db, pgserver.Superuser), db, v, e.policy.String())
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

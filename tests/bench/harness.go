@@ -49,7 +49,8 @@ func start(ctx context.Context) (*harness, error) {
 		return nil, fmt.Errorf("go build: %w", err)
 	}
 	h.server, err = pgserver.Start(ctx, pgserver.Options{Settings: map[string]string{
-		"shared_buffers": "2GB", "work_mem": "256MB", "random_page_cost": "1.1", "jit": "off", "max_parallel_workers_per_gather": "2",
+		"shared_buffers": "2GB", "work_mem": "256MB", "random_page_cost": "1.1", "jit": "off",
+		"max_parallel_workers_per_gather": "2",
 	}})
 	return h, err
 }

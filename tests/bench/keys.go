@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// keys measures statements that release a count for each of many keys, half of which have rows: of a public table, by each way to join it, and of
-// a private column whose values a public table lists. Others select among as many groups of a private one.
+// keys measures statements that release a count for each of many keys, half of which have rows: of a public table, by
+// each way to join it, and of a private column whose values a public table lists. Others select among as many groups of
+// a private one.
 func keys(ctx context.Context, h *harness, rounds int) error {
 	if err := loadTPCH(ctx, h, 0.01); err != nil {
 		return err
@@ -37,14 +38,25 @@ INSERT INTO events SELECT 1 + g % 150000, g FROM generate_series(1, 1000000) g`
 	}
 	defer direct.Close(ctx)
 	defer proxied.Close(ctx)
-	for _, kind := range []struct{ title, what, sql string }{ // the proxy keeps memory that it had: what takes less of it is first
+	// the proxy keeps memory that it had: what takes less of it is first
+	for _, kind := range []struct{ title, what, sql string }{
 		{"selected", "candidates", "SELECT kind, count(*) FROM events WHERE kind <= %d GROUP BY kind"},
-		{"private JOIN public", "keys", "SELECT label, count(*) FROM items JOIN codes ON n = code WHERE n <= %d GROUP BY label"},
-		{"private LEFT JOIN public", "keys", "SELECT label, count(*) FROM items LEFT JOIN (SELECT * FROM codes WHERE n <= %d) c ON n = code GROUP BY label"},
-		{"public LEFT JOIN private", "keys", "SELECT label, count(code) FROM codes LEFT JOIN items ON n = code WHERE n <= %d GROUP BY label"},
+		{
+			"private JOIN public", "keys",
+			"SELECT label, count(*) FROM items JOIN codes ON n = code WHERE n <= %d GROUP BY label",
+		},
+		{
+			"private LEFT JOIN public", "keys",
+			"SELECT label, count(*) FROM items LEFT JOIN (SELECT * FROM codes WHERE n <= %d) c ON n = code GROUP BY label",
+		},
+		{
+			"public LEFT JOIN private", "keys",
+			"SELECT label, count(code) FROM codes LEFT JOIN items ON n = code WHERE n <= %d GROUP BY label",
+		},
 		{"values_from", "keys", "SELECT code, count(*) FROM picks WHERE code <= %d OR code IS NULL GROUP BY code"},
 	} {
-		fmt.Printf("%s\n%10s %12s %12s %8s %12s %14s\n", kind.title, kind.what, "plain", "statement", "ratio", kind.what+"/s", "most memory")
+		fmt.Printf("%s\n%10s %12s %12s %8s %12s %14s\n", kind.title, kind.what, "plain", "statement", "ratio", kind.what+"/s",
+			"most memory")
 		for _, n := range []int{10_000, 100_000, 1_000_000} {
 			if err := h.manyKeys(ctx, direct, proxied, fmt.Sprintf(kind.sql, n), n, rounds); err != nil {
 				return err
@@ -75,7 +87,8 @@ func (h *harness) manyKeys(ctx context.Context, direct, proxied *pgx.Conn, sql s
 		return err
 	}
 	p, s := median(plain), median(statement)
-	fmt.Printf("%10d %12s %12s %8.2f %12.0f %11d MB\n", n, milliseconds(p), milliseconds(s), float64(s)/float64(p), float64(n)/s.Seconds(), peak>>20)
+	fmt.Printf("%10d %12s %12s %8.2f %12.0f %11d MB\n", n, milliseconds(p), milliseconds(s), float64(s)/float64(p),
+		float64(n)/s.Seconds(), peak>>20)
 	return nil
 }
 

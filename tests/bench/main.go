@@ -1,5 +1,5 @@
-// Command bench measures dpproxy against PostgreSQL itself, on a throw-away server, and prints ratios that were measured in
-// one run: absolute times depend on the machine, ratios much less.
+// Command bench measures dpproxy against PostgreSQL itself, on a throw-away server, and prints ratios that were
+// measured in one run: absolute times depend on the machine, ratios much less.
 //
 //	bench tpch [-sf 0.2]   measure queries against the plain queries and those that were written by hand, unit = customer
 //	bench keys             statements that release 10,000 to 1,000,000 groups

@@ -36,9 +36,14 @@ func overhead(ctx context.Context, h *harness, rounds int) error {
 	modes := []struct {
 		name string
 		mode pgx.QueryExecMode
-	}{{"simple", pgx.QueryExecModeSimpleProtocol}, {"extended", pgx.QueryExecModeExec}, {"prepared", pgx.QueryExecModeCacheStatement}}
+	}{
+		{"simple", pgx.QueryExecModeSimpleProtocol},
+		{"extended", pgx.QueryExecModeExec},
+		{"prepared", pgx.QueryExecModeCacheStatement},
+	}
 	for _, sql := range []string{"SELECT count(*), avg(p_size), min(p_brand) FROM part WHERE p_size > 10", "SELECT 1"} {
-		fmt.Printf("\n%s\n%-12s %-10s %-22s %12s %12s %8s\n", sql, "connections", "protocol", "through", "statements/s", "latency", "ratio")
+		fmt.Printf("\n%s\n%-12s %-10s %-22s %12s %12s %8s\n", sql, "connections", "protocol", "through", "statements/s",
+			"latency", "ratio")
 		for _, clients := range []int{1, 8, 32} {
 			for _, m := range modes {
 				if err := overheadRow(ctx, targets, sql, clients, m.name, m.mode, rounds); err != nil {
@@ -50,7 +55,9 @@ func overhead(ctx context.Context, h *harness, rounds int) error {
 	return nil
 }
 
-func overheadRow(ctx context.Context, targets []target, sql string, clients int, name string, mode pgx.QueryExecMode, rounds int) error {
+func overheadRow(ctx context.Context, targets []target, sql string, clients int, name string, mode pgx.QueryExecMode,
+	rounds int,
+) error {
 	rates := make([][]float64, len(targets))
 	failed := make([]error, len(targets))
 	for round := range rounds {
@@ -140,7 +147,8 @@ func bouncer(ctx context.Context, h *harness, mode string) (dsn string, stop fun
 	if err != nil {
 		return "", nil, err
 	}
-	config := fmt.Sprintf("[databases]\nbench = host=%s port=%d dbname=bench user=bench_public\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nunix_socket_dir=\nauth_type=any\npool_mode=%s\ndefault_pool_size=40\nmax_client_conn=200\nignore_startup_parameters=extra_float_digits\n",
+	config := fmt.Sprintf(
+		"[databases]\nbench = host=%s port=%d dbname=bench user=bench_public\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nunix_socket_dir=\nauth_type=any\npool_mode=%s\ndefault_pool_size=40\nmax_client_conn=200\nignore_startup_parameters=extra_float_digits\n",
 		h.server.Host, h.server.Port, port, mode)
 	file := filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/dpproxy/dpproxy/tests/redteam/relay"
 )
 
-// Queries as an analyst writes them, and for each what somebody would write by hand who measures it as dpproxy does: the same integers of
-// the same groups, clamped row by row, bounded unit by unit, and safe from overflow. Columns are those of the measure query.
+// Queries as an analyst writes them, and for each what somebody would write by hand who measures it as dpproxy does:
+// the same integers of the same groups, clamped row by row, bounded unit by unit, and safe from overflow. Columns are
+// those of the measure query.
 //
 //go:embed tpch/queries/*.sql tpch/hand/*.sql
 var queries embed.FS

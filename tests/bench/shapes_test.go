@@ -28,8 +28,8 @@ INSERT INTO lineitem_stored
 SELECT 100000000, (ARRAY['A','N','R'])[1 + i % 3], (ARRAY['F','O'])[1 + i % 2], date '1992-01-02' + i % 2400, 1000000 - i, i - 1000000000, 1000 * i, -i
 FROM generate_series(1, 5000) i`
 
-// TestShapesByHandMeasureTheSame: the shapes that dpproxy's are held against give the same integers of the same groups where no bound binds, and
-// one unit, whatever its rows, moves neither by more than was charged.
+// TestShapesByHandMeasureTheSame: the shapes that dpproxy's are held against give the same integers of the same groups
+// where no bound binds, and one unit, whatever its rows, moves neither by more than was charged.
 func TestShapesByHandMeasureTheSame(t *testing.T) {
 	ctx := context.Background()
 	h, err := start(ctx)
@@ -61,7 +61,8 @@ func TestShapesByHandMeasureTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
-		return groupsOf(t, s.name, again(ctx, direct, q)), groupsOf(t, s.name, direct.PgConn().ExecParams(ctx, s.hand, nil, nil, nil, nil).Read())
+		return groupsOf(t, s.name, again(ctx, direct, q)),
+			groupsOf(t, s.name, direct.PgConn().ExecParams(ctx, s.hand, nil, nil, nil, nil).Read())
 	}
 	type both struct{ measure, hand groups }
 	before := map[string]both{}

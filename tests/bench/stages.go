@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stages starts the proxy over the smallest data set, and says where the time of a statement over private rows goes, by the proxy's own
-// metrics, against the plain statement sent straight to PostgreSQL.
+// stages starts the proxy over the smallest data set, and says where the time of a statement over private rows goes, by
+// the proxy's own metrics, against the plain statement sent straight to PostgreSQL.
 func stages(ctx context.Context, h *harness, runs int) error {
 	const sql = "SELECT c_mktsegment, count(*), avg(c_acctbal) FROM customer GROUP BY c_mktsegment"
 	if err := tinyTPCH(ctx, h); err != nil {

@@ -22,7 +22,8 @@ const (
 	plannerSettings = "parallel_tuple_cost 0.001, parallel_setup_cost 10"
 )
 
-// tpch runs each query as it is, by hand and as dpproxy measures it straight on PostgreSQL, and sends it through the proxy, in turns.
+// tpch runs each query as it is, by hand and as dpproxy measures it straight on PostgreSQL, and sends it through the
+// proxy, in turns.
 func tpch(ctx context.Context, h *harness, sf float64, rounds int, only string) error {
 	began := time.Now()
 	if err := loadTPCH(ctx, h, sf); err != nil {
@@ -34,7 +35,8 @@ func tpch(ctx context.Context, h *harness, sf float64, rounds int, only string) 
 	if err := h.serve(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("TPC-H-shaped data at SF %g, made in %s. Ratios to the plain query, medians of %d interleaved rounds.\n\n", sf, time.Since(began).Round(time.Second), rounds-1)
+	fmt.Printf("TPC-H-shaped data at SF %g, made in %s. Ratios to the plain query, medians of %d interleaved rounds.\n\n",
+		sf, time.Since(began).Round(time.Second), rounds-1)
 	// All get the planner settings that the measure transaction sets (MEASURE: cheap parallelism).
 	direct, proxied, err := h.connections(ctx, "SET parallel_tuple_cost = 0.001; SET parallel_setup_cost = 10")
 	if err != nil {
@@ -46,8 +48,10 @@ func tpch(ctx context.Context, h *harness, sf float64, rounds int, only string) 
 	if err != nil {
 		return err
 	}
-	fmt.Printf("All sides: %s, %s; orders has a unique index on (o_orderkey) INCLUDE (o_custkey).\n\n", serverSettings, plannerSettings)
-	fmt.Printf("%-16s %12s %8s %8s %10s %13s %13s\n", "query", "plain", "by hand", "measure", "statement", "measure/hand", "the same, CPU")
+	fmt.Printf("All sides: %s, %s; orders has a unique index on (o_orderkey) INCLUDE (o_custkey).\n\n", serverSettings,
+		plannerSettings)
+	fmt.Printf("%-16s %12s %8s %8s %10s %13s %13s\n", "query", "plain", "by hand", "measure", "statement", "measure/hand",
+		"the same, CPU")
 	for _, s := range list {
 		if !strings.Contains(s.name, only) {
 			continue
@@ -106,7 +110,8 @@ func (h *harness) compare(ctx context.Context, s shape, direct, proxied *pgx.Con
 		return medianFloat(ratios)
 	}
 	plain := time.Duration(medianFloat(took[plainSide]) * float64(time.Second))
-	fmt.Printf("%-16s %12s %8.2f %8.2f %10.2f %13.2f %13.2f\n", s.name, milliseconds(plain), ratio(took, handSide, plainSide), ratio(took, measureSide, plainSide),
+	fmt.Printf("%-16s %12s %8.2f %8.2f %10.2f %13.2f %13.2f\n", s.name, milliseconds(plain),
+		ratio(took, handSide, plainSide), ratio(took, measureSide, plainSide),
 		ratio(took, statementSide, plainSide), ratio(took, measureSide, handSide), ratio(cpu, measureSide, handSide))
 	return nil
 }

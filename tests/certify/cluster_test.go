@@ -22,8 +22,8 @@ type answered struct {
 	err  error
 }
 
-// cluster has databases: one that is empty of private rows, and families of one and its neighbours, which lack a unit, or the rows
-// without one.
+// cluster has databases: one that is empty of private rows, and families of one and its neighbours, which lack a unit,
+// or the rows without one.
 type cluster struct {
 	empty *pgconn.PgConn
 	of    [][]*pgconn.PgConn // whole, without unit 0, 1, …, without the rows of no unit
@@ -57,7 +57,9 @@ func newCluster(t *testing.T, families int) *cluster {
 		run(t, admin, "CREATE DATABASE "+name)
 		c := connect(name)
 		run(t, c, string(schema))
-		run(t, c, "SET statement_timeout = '5s'; SET jit = off; SET max_parallel_workers_per_gather = 0; SET timezone = UTC; SET session_replication_role = replica; CREATE INDEX ON lab_results (kind)")
+		run(
+			t, c,
+			"SET statement_timeout = '5s'; SET jit = off; SET max_parallel_workers_per_gather = 0; SET timezone = UTC; SET session_replication_role = replica; CREATE INDEX ON lab_results (kind)")
 		t.Cleanup(func() { _ = c.Close(ctx) })
 		return c
 	}
@@ -81,7 +83,8 @@ func run(t *testing.T, c *pgconn.PgConn, sql string) {
 	}
 }
 
-// honest makes true what the facts say of sessions: one is of one unit, or of rows without one. The unit of ratings is that of a patient.
+// honest makes true what the facts say of sessions: one is of one unit, or of rows without one. The unit of ratings is
+// that of a patient.
 const honest = `
 	UPDATE calls SET session_id = 10 * COALESCE(array_position(ARRAY[%[1]s]::bigint[], patient_id), 9) + abs(session_id %% 3),
 		follows = 10 * COALESCE(array_position(ARRAY[%[1]s]::bigint[], patient_id), 9) + abs(follows %% 3);
@@ -101,14 +104,17 @@ func publicRows(r *random) string {
 	b.WriteString("DELETE FROM wards; DELETE FROM floors; DELETE FROM shifts;\n")
 	words := []string{"icu", "er", "onc", "a0", "a1", ""}
 	for _, w := range words[:1+r.IntN(len(words))] {
-		fmt.Fprintf(&b, "INSERT INTO wards VALUES ('%s', '%s', %d, %s);\n", w, r.one(words...), r.IntN(3), r.one("0", "1", "2", "8", "12", "2147483647"))
+		fmt.Fprintf(&b, "INSERT INTO wards VALUES ('%s', '%s', %d, %s);\n", w, r.one(words...), r.IntN(3),
+			r.one("0", "1", "2", "8", "12", "2147483647"))
 	}
 	for f := range 3 {
 		fmt.Fprintf(&b, "INSERT INTO floors VALUES (%d, '%s');\n", f, r.one(words...))
 	}
 	for s := range r.IntN(8) {
-		fmt.Fprintf(&b, "INSERT INTO shifts VALUES (%d, %s, '%s', %s, %s, %s);\n", s, r.one("NULL", "'icu'", "'er'", "'a0'"), r.one("early", "late", "icu"),
-			r.one("NULL", "'2020-01-01'", "'2020-06-15'", "'-infinity'"), r.one("NULL", "'2020-07-01'", "'2021-12-31'", "'infinity'"), r.one("NULL", "1", "2", "2.0", "30", "'NaN'"))
+		fmt.Fprintf(&b, "INSERT INTO shifts VALUES (%d, %s, '%s', %s, %s, %s);\n", s, r.one("NULL", "'icu'", "'er'", "'a0'"),
+			r.one("early", "late", "icu"),
+			r.one("NULL", "'2020-01-01'", "'2020-06-15'", "'-infinity'"), r.one("NULL", "'2020-07-01'", "'2021-12-31'",
+				"'infinity'"), r.one("NULL", "1", "2", "2.0", "30", "'NaN'"))
 	}
 	return b.String()
 }
@@ -132,7 +138,8 @@ func (n *cluster) fill(t *testing.T, r *random, number int) {
 				run(t, c, rewritetest.Unitless)
 			case i > 0:
 				run(t, c, rewritetest.Without(i-1))
-				run(t, c, rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id", "patients.id"))
+				run(t, c, rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id", "calls.call_id",
+					"ratings.session_id", "patients.id"))
 			}
 			run(t, c, "ANALYZE")
 		}

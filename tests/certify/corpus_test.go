@@ -30,14 +30,15 @@ type claim struct {
 }
 
 var (
-	releaseLine = regexp.MustCompile(`^  .*: (scalar|chained|quantile)[^,]*, sensitivity ([0-9.e+]+) × [0-9.e+-]+(?:, ([0-9.e+]+) × [0-9.e+-]+ in all groups)?`)
-	together    = regexp.MustCompile(`drawn together (\d+)`)
-	groupsLine  = regexp.MustCompile(`in (\d+) groups at most|in one group|one row per unit`)
-	textArray   = regexp.MustCompile(`\(\$(\d+)::pg_catalog\.text(\[\])?\)::pg_catalog\.(\w+)`)
-	plainArray  = regexp.MustCompile(`\$(\d+)::pg_catalog\.(\w+)(\[\])?`)
-	keyLine     = regexp.MustCompile(`^  key .*: (\d+) values?$`)
-	domain      = regexp.MustCompile(`unnest\(\(?\$(\d+)::`)
-	anyParam    = regexp.MustCompile(`\$(\d+)`)
+	releaseLine = regexp.MustCompile(
+		`^  .*: (scalar|chained|quantile)[^,]*, sensitivity ([0-9.e+]+) × [0-9.e+-]+(?:, ([0-9.e+]+) × [0-9.e+-]+ in all groups)?`)
+	together   = regexp.MustCompile(`drawn together (\d+)`)
+	groupsLine = regexp.MustCompile(`in (\d+) groups at most|in one group|one row per unit`)
+	textArray  = regexp.MustCompile(`\(\$(\d+)::pg_catalog\.text(\[\])?\)::pg_catalog\.(\w+)`)
+	plainArray = regexp.MustCompile(`\$(\d+)::pg_catalog\.(\w+)(\[\])?`)
+	keyLine    = regexp.MustCompile(`^  key .*: (\d+) values?$`)
+	domain     = regexp.MustCompile(`unnest\(\(?\$(\d+)::`)
+	anyParam   = regexp.MustCompile(`\$(\d+)`)
 )
 
 // readCorpus reads the texts that the corpus prints, once each.
@@ -64,7 +65,8 @@ func readCorpus(t testing.TB) (all []measured) {
 	return all
 }
 
-// readQuery reads the texts of one query: those of the blocks one after the other, a block's measure before its histograms.
+// readQuery reads the texts of one query: those of the blocks one after the other, a block's measure before its
+// histograms.
 func readQuery(query string) (texts []measured) {
 	type block struct {
 		claims   []claim
@@ -110,7 +112,8 @@ func readQuery(query string) (texts []measured) {
 		}
 		for _, prefix := range []string{"measure: ", "histogram: "} {
 			if sql, ok := strings.CutPrefix(line, prefix); ok {
-				texts = append(texts, measured{sql: sql, histogram: prefix == "histogram: ", parameters: parametersOf(sql, domains)})
+				texts = append(texts, measured{sql: sql, histogram: prefix == "histogram: ", parameters: parametersOf(
+					sql, domains)})
 			}
 		}
 	}

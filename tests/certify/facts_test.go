@@ -14,7 +14,9 @@ import (
 var parameterTypes = regexp.MustCompile(`\$(\d+)(?:::(?:pg_catalog\.)?(\w+))?`)
 
 // checked asks Check about parameters that are of the types that the text makes of them.
-func checked(facts certify.Facts, sql string, parameters []certify.Value, claims []certify.Claim) (certify.Certified, error) {
+func checked(facts certify.Facts, sql string, parameters []certify.Value, claims []certify.Claim) (certify.Certified,
+	error,
+) {
 	parameters = slices.Clone(parameters)
 	for _, m := range parameterTypes.FindAllStringSubmatch(sql, -1) {
 		if n := number(m[1]); n <= len(parameters) && parameters[n-1].Type == "" {
@@ -49,19 +51,26 @@ func columns(lines string) map[string]certify.Column {
 // clinic is what internal/rewrite/testdata/schema.sql and policy.yaml say.
 var clinic = certify.Facts{
 	Enums: map[string][]string{"public.mood": {"bad", "ok", "good"}},
-	Bases: map[string]string{"public.rating": "integer", "public.place": "text", "public.motto": "text", "public.wage": "integer"},
+	Bases: map[string]string{
+		"public.rating": "integer", "public.place": "text", "public.motto": "text",
+		"public.wage": "integer",
+	},
 	Tables: map[string]certify.Table{
 		"public.patients": {
 			Kind: "patient", Unit: "id", Unique: [][]string{{"id"}},
-			Columns: columns(`id bigint !,,name text !,,age integer,,income numeric(10,2),,weight double_precision,,height real,,score smallint !,,diagnosis text !,,
+			Columns: columns(
+				`id bigint !,,name text !,,age integer,,income numeric(10,2),,weight double_precision,,height real,,score smallint !,,diagnosis text !,,
 				ward text,,admitted date !,,seen timestamptz,,stay interval,,smoker boolean,,mood public.mood,,stars public.rating,,note public.motto collation=C`),
 		},
 		"public.visits": {
 			Kind: "patient", Unit: "patient_id", Unique: [][]string{{"visit_id"}},
-			Columns: columns(`visit_id bigint !,,patient_id bigint,,ward text !,,visited date !,,cost numeric(10,2),,minutes integer !,,starts timestamp,,urgent boolean !`),
+			Columns: columns(
+				`visit_id bigint !,,patient_id bigint,,ward text !,,visited date !,,cost numeric(10,2),,minutes integer !,,starts timestamp,,urgent boolean !`),
 		},
 		"public.lab_results": {
-			Kind: "patient", Via: &certify.Via{Column: "visit_id", Table: "public.visits", Key: "visit_id"}, Unique: [][]string{{"lab_id"}},
+			Kind: "patient", Via: &certify.Via{Column: "visit_id", Table: "public.visits", Key: "visit_id"}, Unique: [][]string{
+				{"lab_id"},
+			},
 			Columns: columns(`lab_id bigint !,,visit_id bigint !,,kind text !,,value double_precision`),
 		},
 		"public.profiles": {
@@ -70,7 +79,8 @@ var clinic = certify.Facts{
 		},
 		"public.calls": {
 			Kind: "patient", Unit: "patient_id", Unique: [][]string{{"call_id"}},
-			Columns: columns(`call_id bigint !,,session_id bigint ! of=public.calls.session_id,,patient_id bigint,,kind text !,,seconds integer !,,follows bigint of=public.calls.session_id`),
+			Columns: columns(
+				`call_id bigint !,,session_id bigint ! of=public.calls.session_id,,patient_id bigint,,kind text !,,seconds integer !,,follows bigint of=public.calls.session_id`),
 		},
 		"public.ratings": {
 			Kind: "patient", Via: &certify.Via{Column: "of_patient", Table: "public.patients", Key: "id"},
@@ -78,7 +88,8 @@ var clinic = certify.Facts{
 		},
 		"public.bookings": {
 			Kind: "patient", Unit: "patient_id", Unique: [][]string{{"booking_id"}},
-			Columns: columns(`booking_id bigint !,,patient_id bigint,,ward text !,,stay daterange,,at tstzrange,,planned tsrange !,,rooms int4range !,,dose numrange,,serials int8range,,days datemultirange`),
+			Columns: columns(
+				`booking_id bigint !,,patient_id bigint,,ward text !,,stay daterange,,at tstzrange,,planned tsrange !,,rooms int4range !,,dose numrange,,serials int8range,,days datemultirange`),
 		},
 		"public.staff": {
 			Kind: "employee", Unit: "staff_id", Unique: [][]string{{"staff_id"}},

@@ -58,10 +58,13 @@ func without(list []*pg.Node, i int) []*pg.Node {
 }
 
 var neighbours = map[string][]string{
-	"sum": {"count", "max"}, "count": {"sum", "max"}, "min": {"max", "sum"}, "max": {"min", "sum"}, "div": {"mod"}, "mod": {"div"}, "abs": {"sign"},
-	"sign": {"abs"}, "row_number": {"rank"}, "rank": {"row_number"}, "<": {">", "<="}, "<=": {"<", ">="}, ">": {"<", ">="}, ">=": {">", "<="},
-	"=": {"<>", "<="}, "<>": {"="}, "+": {"-", "*"}, "-": {"+"}, "*": {"+", "/"}, "/": {"*"}, "&": {"|"},
-	"int4": {"int8", "int2"}, "int8": {"int4", "numeric"}, "numeric": {"float8", "int8"}, "float8": {"numeric", "int4"}, "text": {"int8"},
+	"sum": {"count", "max"}, "count": {"sum", "max"}, "min": {"max", "sum"}, "max": {"min", "sum"}, "div": {"mod"},
+	"mod": {"div"}, "abs": {"sign"},
+	"sign": {"abs"}, "row_number": {"rank"}, "rank": {"row_number"}, "<": {">", "<="}, "<=": {"<", ">="}, ">": {"<", ">="},
+	">=": {">", "<="},
+	"=":  {"<>", "<="}, "<>": {"="}, "+": {"-", "*"}, "-": {"+"}, "*": {"+", "/"}, "/": {"*"}, "&": {"|"},
+	"int4": {"int8", "int2"}, "int8": {"int4", "numeric"}, "numeric": {"float8", "int8"}, "float8": {"numeric", "int4"},
+	"text": {"int8"},
 }
 
 // mutants are the changes of one node.
@@ -135,7 +138,8 @@ func mutants(n *pg.Node, columns map[string][]string) (all []mutant) {
 			func() { e.AExpr.Lexpr, e.AExpr.Rexpr = e.AExpr.Rexpr, e.AExpr.Lexpr },
 		})
 	case *pg.Node_NullTest:
-		all = append(all, set("null test", &e.NullTest.Nulltesttype, pg.NullTestType_IS_NULL+pg.NullTestType_IS_NOT_NULL-e.NullTest.Nulltesttype))
+		all = append(all, set("null test", &e.NullTest.Nulltesttype, pg.NullTestType_IS_NULL+pg.NullTestType_IS_NOT_NULL-
+			e.NullTest.Nulltesttype))
 	case *pg.Node_MinMaxExpr:
 		m := e.MinMaxExpr
 		all = append(all, set("LEAST for GREATEST", &m.Op, pg.MinMaxOp_IS_GREATEST+pg.MinMaxOp_IS_LEAST-m.Op))
@@ -192,7 +196,10 @@ func mutants(n *pg.Node, columns map[string][]string) (all []mutant) {
 			replace("argument alone", a)
 		}
 	case *pg.Node_JoinExpr:
-		for _, k := range []pg.JoinType{pg.JoinType_JOIN_INNER, pg.JoinType_JOIN_LEFT, pg.JoinType_JOIN_FULL, pg.JoinType_JOIN_RIGHT} {
+		for _, k := range []pg.JoinType{
+			pg.JoinType_JOIN_INNER, pg.JoinType_JOIN_LEFT, pg.JoinType_JOIN_FULL,
+			pg.JoinType_JOIN_RIGHT,
+		} {
 			if k != e.JoinExpr.Jointype && e.JoinExpr.Quals != nil {
 				all = append(all, set("join kind", &e.JoinExpr.Jointype, k))
 			}
@@ -242,7 +249,10 @@ func clauses(s *pg.SelectStmt) (all []mutant) {
 	}
 	if s.Op != pg.SetOperation_SETOP_NONE {
 		all = append(all, set("ALL", &s.All, !s.All))
-		for _, o := range []pg.SetOperation{pg.SetOperation_SETOP_UNION, pg.SetOperation_SETOP_INTERSECT, pg.SetOperation_SETOP_EXCEPT} {
+		for _, o := range []pg.SetOperation{
+			pg.SetOperation_SETOP_UNION, pg.SetOperation_SETOP_INTERSECT,
+			pg.SetOperation_SETOP_EXCEPT,
+		} {
 			if o != s.Op {
 				all = append(all, set("set operation", &s.Op, o))
 			}
@@ -298,7 +308,8 @@ func asClaims(c certify.Certified, m measured) []certify.Claim {
 	return claims
 }
 
-// everyMutant changes certified texts, at one place and at two, and gives each with the bounds of the text that it comes from.
+// everyMutant changes certified texts, at one place and at two, and gives each with the bounds of the text that it
+// comes from.
 func everyMutant(t *testing.T, visit func(m measured, kind, original, text string, claims []certify.Claim)) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, m := range readCorpus(t) {
@@ -362,8 +373,9 @@ func mutantsOf(tree *pg.ParseResult) (all []mutant) {
 	return all
 }
 
-// TestMutants changes certified texts and asks whether they still pass with the bounds of the text that they come from, counted by kind of
-// change in a golden file. TestMutantNeighbours runs those that pass; go test -run TestMutants -v prints where they differ.
+// TestMutants changes certified texts and asks whether they still pass with the bounds of the text that they come from,
+// counted by kind of change in a golden file. TestMutantNeighbours runs those that pass; go test -run TestMutants -v
+// prints where they differ.
 func TestMutants(t *testing.T) {
 	tried, passed := map[string]int{}, map[string]int{}
 	everyMutant(t, func(m measured, kind, original, text string, claims []certify.Claim) {
@@ -416,5 +428,6 @@ func difference(a, b string) string {
 		}
 		return s
 	}
-	return clean(a[from:i]) + "⟦" + clean(a[i:len(a)-k]) + "⟧→⟦" + clean(b[i:len(b)-k]) + "⟧" + clean(a[len(a)-k:min(len(a), len(a)-k+around)])
+	return clean(a[from:i]) + "⟦" + clean(a[i:len(a)-k]) + "⟧→⟦" + clean(b[i:len(b)-k]) + "⟧" +
+		clean(a[len(a)-k:min(len(a), len(a)-k+around)])
 }

@@ -29,7 +29,8 @@ type tried struct {
 	outputs    []certify.Output
 }
 
-// try runs texts on all databases and gives what is wrong with them. It counts those that could be tried, and those that move.
+// try runs texts on all databases and gives what is wrong with them. It counts those that could be tried, and those
+// that move.
 func (n *cluster) try(texts []tried) (problems []string, run, moving int) {
 	bare := asked(n.empty, texts)
 	var able []tried
@@ -118,11 +119,13 @@ func compared(outputs []certify.Output, a, b answered, alike bool) (problem stri
 			case above(d, o.Delta):
 				return fmt.Sprintf("output %d moves by %s in a group, certified %s", i+1, d.RatString(), o.Influence), true
 			case above(places[place], o.Place):
-				return fmt.Sprintf("output %d moves by %s in a place, certified %s", i+1, places[place].RatString(), o.Influence), true
+				return fmt.Sprintf("output %d moves by %s in a place, certified %s", i+1, places[place].RatString(), o.Influence),
+					true
 			}
 		}
 		if above(total, o.Total) || above(groups, o.Groups) {
-			return fmt.Sprintf("output %d moves by %s in all, in %s groups, certified %s", i+1, total.RatString(), groups.RatString(), o.Influence), true
+			return fmt.Sprintf("output %d moves by %s in all, in %s groups, certified %s", i+1, total.RatString(),
+				groups.RatString(), o.Influence), true
 		}
 	}
 	return "", moves
@@ -190,8 +193,8 @@ func integersOf(outputs []certify.Output, rows [][]*string) (map[string]integers
 	return all, ""
 }
 
-// TestNeighbours runs texts that no planner wrote, and that Check certified, on hostile databases and their neighbours: no integer moves
-// by more than certified, and no row makes one fail.
+// TestNeighbours runs texts that no planner wrote, and that Check certified, on hostile databases and their neighbours:
+// no integer moves by more than certified, and no row makes one fail.
 func TestNeighbours(t *testing.T) {
 	batches, size, families := fullBatches, batch, families
 	if testing.Short() {
@@ -217,11 +220,13 @@ func TestNeighbours(t *testing.T) {
 				t.Error(p)
 			}
 		}
-		t.Logf("%d texts written, %d certified (%d with a bound in a group), %d run by PostgreSQL, %d of them move, %d fail", s.asked, certified, bounded, ran, moving, failed)
+		t.Logf("%d texts written, %d certified (%d with a bound in a group), %d run by PostgreSQL, %d of them move, %d fail",
+			s.asked, certified, bounded, ran, moving, failed)
 	}
 }
 
-// TestMutantNeighbours runs the mutants of one change that pass Check with the bounds of their originals, in the same way.
+// TestMutantNeighbours runs the mutants of one change that pass Check with the bounds of their originals, in the same
+// way.
 func TestMutantNeighbours(t *testing.T) {
 	if testing.Short() {
 		t.Skip("all of them take minutes")

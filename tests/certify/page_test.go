@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "print the rules into docs/certify.md an
 
 // inOrder are the files of the checker, in the order of reading.
 var inOrder = []string{
-	"check", "relation", "from", "scan", "proven", "equations", "lists", "units", "rows", "select", "group", "within", "window", "forms",
+	"check", "relation", "from", "scan", "proven", "equations", "lists", "units", "rows", "select", "group", "within",
+	"window", "forms",
 	"sets", "layers", "exclude", "scope", "expr", "branches", "collate",
 	"interval", "types", "operators", "arithmetic", "patterns", "ranges", "times", "casts", "functions", "table", "spans",
 }
@@ -69,11 +70,13 @@ func TestDerivation(t *testing.T) {
 		want += "    " + s.String() + "\n"
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+"<!-- derivation -->\n\n"+want+"\n<!-- end of derivation -->\n"+after), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(before+"<!-- derivation -->\n\n"+want+"\n<!-- end of derivation -->\n"+after),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if shown != want {
-		t.Errorf("the derivation on the page is not what certify derives: go test ./tests/certify -run 'TestPage|TestDerivation' -update\n%s", want)
+		t.Errorf(
+			"the derivation on the page is not what certify derives: go test ./tests/certify -run 'TestPage|TestDerivation' -update\n%s", want)
 	}
 	for _, m := range readCorpus(t) {
 		steps := certify.Derive(clinic, m.sql, m.parameters, nil)
@@ -110,7 +113,8 @@ func rules(t *testing.T) string {
 			}
 		}
 		if name == "table" {
-			page.WriteString("\nWhat each takes without an error, and gives; `..` bounds numbers and lengths of texts; `?`: NULL where no argument is; `!`: one spelling.\n\n")
+			page.WriteString(
+				"\nWhat each takes without an error, and gives; `..` bounds numbers and lengths of texts; `?`: NULL where no argument is; `!`: one spelling.\n\n")
 			for _, row := range tableRows(f) {
 				fmt.Fprintf(&page, "    %s\n", row)
 			}

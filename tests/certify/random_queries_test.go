@@ -19,7 +19,8 @@ func (r *random) clamped(columns []column) string {
 	case 0:
 		return "COALESCE(LEAST(GREATEST(" + c + ", (-3)), 5), 0)"
 	case 1:
-		return "CASE WHEN " + r.condition(columns, 0) + " THEN " + r.one("1", "2", "0") + " ELSE LEAST(GREATEST(" + c + ", 0), 2) END"
+		return "CASE WHEN " + r.condition(columns, 0) + " THEN " + r.one("1", "2", "0") + " ELSE LEAST(GREATEST(" + c +
+			", 0), 2) END"
 	case 2:
 		return "LEAST(" + c + ", 2)"
 	case 3:
@@ -80,7 +81,8 @@ func (r *random) subquery(depth int) (string, []column) {
 	if units = of(r.around, "unit"); len(units) > 0 && r.often(15) { // that of a row around
 		unit = units[r.IntN(len(units))]
 	}
-	s := &selection{random: r, columns: columns, unit: unit.name, list: unit.name + " AS u", rest: " FROM " + from + conditions(where), out: []column{{"u", unit.typ, unit.tie}}}
+	s := &selection{random: r, columns: columns, unit: unit.name, list: unit.name + " AS u", rest: " FROM " +
+		from + conditions(where), out: []column{{"u", unit.typ, unit.tie}}}
 	switch n := r.IntN(100); {
 	case n < 30:
 		return s.groups()
@@ -138,7 +140,8 @@ func (s *selection) windows() (string, []column) {
 	s.some(1 + s.IntN(2))
 	order := s.order()
 	over := "OVER (PARTITION BY " + s.unit + s.one("", "", ", "+s.columns[s.IntN(len(s.columns))].name) + order
-	frame := s.one("", "", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " RANGE UNBOUNDED PRECEDING",
+	frame := s.one("", "", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
+		" RANGE UNBOUNDED PRECEDING",
 		" GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES")
 	switch s.IntN(5) {
 	case 0:
@@ -167,7 +170,10 @@ func (s *selection) setOperation(depth int) (string, []column) {
 	from, more, where := s.from(depth)
 	var other []string
 	for _, c := range s.out {
-		same := slices.DeleteFunc(of(more, c.typ), func(o column) bool { return c.tie == "unit" && o.tie != "unit" && !s.often(5) })
+		same := slices.DeleteFunc(of(more, c.typ), func(o column) bool {
+			return c.tie == "unit" && o.tie != "unit" &&
+				!s.often(5)
+		})
 		if len(same) == 0 {
 			return sql, s.out
 		}
@@ -214,13 +220,17 @@ func (r *random) query() string {
 	case n == 1:
 		return "SELECT 1::pg_catalog.int8, COALESCE(sum(g.m1), 0) FROM (" + sql + ") AS g"
 	case n == 2:
-		return "SELECT w.ward, COALESCE(g.m1, 0) FROM (" + sql + ") AS g, ONLY public.wards AS w WHERE g.k = w." + r.one("ward", "floor", "beds", "name")
+		return "SELECT w.ward, COALESCE(g.m1, 0) FROM (" + sql + ") AS g, ONLY public.wards AS w WHERE g.k = w." +
+			r.one("ward", "floor", "beds", "name")
 	}
 	return sql
 }
 
 // someParameters are the parameters of random texts.
-var someParameters = []certify.Value{{Type: "int8", Elements: texts("7")}, {Type: "text", Array: true, Elements: texts("icu", "er", "a0")}}
+var someParameters = []certify.Value{
+	{Type: "int8", Elements: texts("7")},
+	{Type: "text", Array: true, Elements: texts("icu", "er", "a0")},
+}
 
 func texts(list ...string) (all []*string) {
 	for _, s := range list {

@@ -12,16 +12,19 @@ type column struct{ name, typ, tie string }
 
 // scans are tables with some of their columns, "name type [tie]".
 var scans = map[string][]column{
-	"patients":    read("id int8 unit,score int2,age int4,ward text,diagnosis text,smoker bool,admitted date,income numeric"),
-	"visits":      read("visit_id int8 visit,patient_id int8 unit,ward text,minutes int4,urgent bool,visited date,cost numeric"),
+	"patients": read(
+		"id int8 unit,score int2,age int4,ward text,diagnosis text,smoker bool,admitted date,income numeric"),
+	"visits": read(
+		"visit_id int8 visit,patient_id int8 unit,ward text,minutes int4,urgent bool,visited date,cost numeric"),
 	"lab_results": read("lab_id int8,visit_id int8 visit,kind text"),
 	"profiles":    read("patient_id int8 unit,height int4"),
-	"calls":       read("call_id int8,session_id int8 session,patient_id int8 unit,kind text,seconds int4,follows int8 session"),
-	"ratings":     read("session_id int8 session,of_patient int8 unit,stars int4"),
-	"staff":       read("staff_id int4 employee,ward text,wage int4"),
-	"wards":       read("ward text,name text,floor int4,beds int4"),
-	"floors":      read("floor int4,label text"),
-	"shifts":      read("shift_id int4,ward text,part text,begins date"),
+	"calls": read(
+		"call_id int8,session_id int8 session,patient_id int8 unit,kind text,seconds int4,follows int8 session"),
+	"ratings": read("session_id int8 session,of_patient int8 unit,stars int4"),
+	"staff":   read("staff_id int4 employee,ward text,wage int4"),
+	"wards":   read("ward text,name text,floor int4,beds int4"),
+	"floors":  read("floor int4,label text"),
+	"shifts":  read("shift_id int4,ward text,part text,begins date"),
 }
 
 func read(list string) (all []column) {
@@ -84,11 +87,14 @@ func (r *random) item(depth int, beside []column) (string, []column) {
 		r.around = around
 		return "LATERAL (" + sql + ") AS " + alias, named(columns)
 	case n < 35:
-		return "(VALUES (1, 'icu'::pg_catalog.text), (2, 'a0'::pg_catalog.text)) AS " + alias + " (k, w)", named(read("k int4,w text"))
+		return "(VALUES (1, 'icu'::pg_catalog.text), (2, 'a0'::pg_catalog.text)) AS " + alias + " (k, w)",
+			named(read("k int4,w text"))
 	case n < 38:
-		return "pg_catalog.unnest($2::pg_catalog.text[]) WITH ORDINALITY AS " + alias + " (w, o)", named(read("w text,o int8"))
+		return "pg_catalog.unnest($2::pg_catalog.text[]) WITH ORDINALITY AS " + alias + " (w, o)",
+			named(read("w text,o int8"))
 	}
-	table := r.one("patients", "patients", "visits", "visits", "visits", "profiles", "calls", "lab_results", "ratings", "wards", "wards", "shifts", "floors", "staff")
+	table := r.one("patients", "patients", "visits", "visits", "visits", "profiles", "calls", "lab_results", "ratings",
+		"wards", "wards", "shifts", "floors", "staff")
 	switch {
 	case table == "staff" && !r.often(15):
 		table = "visits"
@@ -123,11 +129,16 @@ func (r *random) equality(a, b []column) (string, bool) {
 	p := pairs[r.IntN(len(pairs))]
 	x, y := p[0].name, p[1].name
 	if r.often(4) {
-		zero := map[string]string{"text": "''::pg_catalog.text", "date": "'2020-01-01'::pg_catalog.date", "bool": "false"}[p[0].typ]
+		zero := map[string]string{
+			"text": "''::pg_catalog.text", "date": "'2020-01-01'::pg_catalog.date",
+			"bool": "false",
+		}[p[0].typ]
 		if zero == "" {
 			zero = "0"
 		}
-		return fmt.Sprintf("(%s IS NULL) OPERATOR(pg_catalog.=) (%s IS NULL) AND COALESCE(%s, %s) OPERATOR(pg_catalog.=) COALESCE(%s, %s)", x, y, x, zero, y, zero), true
+		return fmt.Sprintf(
+			"(%s IS NULL) OPERATOR(pg_catalog.=) (%s IS NULL) AND COALESCE(%s, %s) OPERATOR(pg_catalog.=) COALESCE(%s, %s)", x,
+			y, x, zero, y, zero), true
 	}
 	return x + " = " + y, true
 }
@@ -199,7 +210,8 @@ func (r *random) where(columns []column, depth int) (where []string) {
 		}
 	}
 	if len(r.around) > 0 && r.often(90) {
-		if tie, ok := r.equality(of(columns, "unit", "visit", "session", "text"), of(r.around, "unit", "visit", "session", "text")); ok {
+		if tie, ok := r.equality(of(columns, "unit", "visit", "session", "text"), of(r.around, "unit", "visit", "session",
+			"text")); ok {
 			where = append(where, tie)
 		}
 	}
@@ -255,12 +267,14 @@ func (r *random) sublink(columns []column, depth int) string {
 	case 0:
 		for _, c := range columns {
 			if c.typ == i.typ {
-				return r.one("", "NOT ") + c.name + r.one(" IN ", " = ANY ", " <> ALL ") + "(SELECT " + i.name + " FROM " + rest + ")"
+				return r.one("", "NOT ") + c.name + r.one(" IN ", " = ANY ", " <> ALL ") + "(SELECT " + i.name + " FROM " + rest +
+					")"
 			}
 		}
 	case 1:
 		if n := of(inner, integers...); len(n) > 0 {
-			return "(SELECT " + r.one("count(*)", "min("+n[0].name+")", "max("+n[0].name+")", "count(DISTINCT "+n[0].name+")", n[0].name) + " FROM " + rest + ")" + r.one(" > ", " = ", " <= ") + r.constant("int8")
+			return "(SELECT " + r.one("count(*)", "min("+n[0].name+")", "max("+n[0].name+")", "count(DISTINCT "+n[0].name+")",
+				n[0].name) + " FROM " + rest + ")" + r.one(" > ", " = ", " <= ") + r.constant("int8")
 		}
 	case 2:
 		for _, c := range columns {

@@ -20,43 +20,53 @@ func TestValues(t *testing.T) {
 		days    = `pg_catalog.daterange(p.admitted, '2020-06-01'::pg_catalog.date, '[)')`
 	)
 	good := map[string]string{
-		"integers":             `(` + age + ` % 7) > 1`,
-		"mod by no zero":       `100 % NULLIF(p.age, 0) > 1`,
-		"both sides":           `CASE WHEN ` + age + ` >= p.score THEN 1 ELSE 10 / p.score END > 0`,
-		"float4":               `p.age > ` + height + ` * ` + height + ` AND p.weight + '0'::pg_catalog.float8 > p.height`,
-		"functions of floats":  `pg_catalog.sqrt(` + weight + `) + pg_catalog.exp(` + weight + `) > '1'::pg_catalog.float8 AND pg_catalog.power(pg_catalog.sin(pg_catalog.radians(` + flushed + `)), '2'::pg_catalog.float8) < 1::pg_catalog.float8`,
-		"any quotient":         `pg_catalog.div(5::pg_catalog.numeric, LEAST(GREATEST(p.income, 1::pg_catalog.numeric), 5::pg_catalog.numeric)) > 3`,
-		"times":                `(` + seen + ` + '1 mons'::pg_catalog.interval) > ` + day + ` AND (` + seen + `)::pg_catalog.date - ` + day + ` > 3 AND ` + seen + ` - ` + seen + ` < p.stay`,
-		"far times compared":   `p.admitted < p.seen AND p.admitted > '2021-06-15 12:00:00+00'::pg_catalog.timestamptz`,
-		"zones":                `pg_catalog.timezone('Asia/Tokyo'::pg_catalog.text, ` + seen + `) > '2020-06-01 00:00:00'::pg_catalog.timestamp`,
-		"bins and parts":       `pg_catalog.date_bin('7 days'::pg_catalog.interval, ` + seen + `, '2020-01-05 00:00:00+00'::pg_catalog.timestamptz) = p.seen AND (pg_catalog.extract('year'::pg_catalog.text, ` + day + `))::pg_catalog.int4 > 2020`,
-		"made":                 day + ` + pg_catalog.make_interval(0, 0, 0, ` + age + `, 0, 0, '0'::pg_catalog.float8) > p.admitted`,
-		"pictures":             `pg_catalog.to_char(` + seen + `, 'YYYY-MM'::pg_catalog.text) = '2020-01'::pg_catalog.text`,
-		"text":                 `pg_catalog.length(p.name) > 3 AND pg_catalog."position"(p.name, 'a'::pg_catalog.text) > 0 AND pg_catalog.lower(` + name + `) > 'a'::pg_catalog.text AND pg_catalog."substring"(p.name, p.age, 1) = 'x'::pg_catalog.text`,
-		"patterns":             `p.name ~~ 'A%'::pg_catalog.text AND ` + name + ` ~~* 'a_b%'::pg_catalog.text AND ` + name + ` !~* '^[[:alpha:]]{2,3}$'::pg_catalog.text AND ` + name + ` ~ pg_catalog.similar_to_escape('(a|b)%'::pg_catalog.text)`,
+		"integers":       `(` + age + ` % 7) > 1`,
+		"mod by no zero": `100 % NULLIF(p.age, 0) > 1`,
+		"both sides":     `CASE WHEN ` + age + ` >= p.score THEN 1 ELSE 10 / p.score END > 0`,
+		"float4":         `p.age > ` + height + ` * ` + height + ` AND p.weight + '0'::pg_catalog.float8 > p.height`,
+		"functions of floats": `pg_catalog.sqrt(` + weight + `) + pg_catalog.exp(` + weight +
+			`) > '1'::pg_catalog.float8 AND pg_catalog.power(pg_catalog.sin(pg_catalog.radians(` + flushed +
+			`)), '2'::pg_catalog.float8) < 1::pg_catalog.float8`,
+		"any quotient": `pg_catalog.div(5::pg_catalog.numeric, LEAST(GREATEST(p.income, 1::pg_catalog.numeric), 5::pg_catalog.numeric)) > 3`,
+		"times": `(` + seen + ` + '1 mons'::pg_catalog.interval) > ` + day + ` AND (` + seen +
+			`)::pg_catalog.date - ` + day + ` > 3 AND ` + seen + ` - ` + seen + ` < p.stay`,
+		"far times compared": `p.admitted < p.seen AND p.admitted > '2021-06-15 12:00:00+00'::pg_catalog.timestamptz`,
+		"zones": `pg_catalog.timezone('Asia/Tokyo'::pg_catalog.text, ` + seen +
+			`) > '2020-06-01 00:00:00'::pg_catalog.timestamp`,
+		"bins and parts": `pg_catalog.date_bin('7 days'::pg_catalog.interval, ` + seen +
+			`, '2020-01-05 00:00:00+00'::pg_catalog.timestamptz) = p.seen AND (pg_catalog.extract('year'::pg_catalog.text, ` +
+			day + `))::pg_catalog.int4 > 2020`,
+		"made": day + ` + pg_catalog.make_interval(0, 0, 0, ` + age +
+			`, 0, 0, '0'::pg_catalog.float8) > p.admitted`,
+		"pictures": `pg_catalog.to_char(` + seen + `, 'YYYY-MM'::pg_catalog.text) = '2020-01'::pg_catalog.text`,
+		"text":     `pg_catalog.length(p.name) > 3 AND pg_catalog."position"(p.name, 'a'::pg_catalog.text) > 0 AND pg_catalog.lower(` + name + `) > 'a'::pg_catalog.text AND pg_catalog."substring"(p.name, p.age, 1) = 'x'::pg_catalog.text`,
+		"patterns": `p.name ~~ 'A%'::pg_catalog.text AND ` + name + ` ~~* 'a_b%'::pg_catalog.text AND ` + name +
+			` !~* '^[[:alpha:]]{2,3}$'::pg_catalog.text AND ` + name +
+			` ~ pg_catalog.similar_to_escape('(a|b)%'::pg_catalog.text)`,
 		"ranges":               `'[2020-01-01,2020-06-01)'::pg_catalog.daterange @> p.admitted`,
 		"distinct":             `p.ward IS DISTINCT FROM 'icu'::pg_catalog.text AND p.age IS NOT DISTINCT FROM 30 AND p.score = ANY (ARRAY['1', NULL]::pg_catalog.int4[])`,
 		"labels":               `p.mood = 'ok'::public.mood AND (p.stars)::pg_catalog.int4 > 3`,
 		"NULL is in no bounds": `(CASE WHEN p.smoker THEN ` + age + ` ELSE NULL::pg_catalog.int4 END) * 10 > 5`,
 	}
 	bad := map[string]string{
-		"mod of zero":               `100 % p.age > 1`,
-		"NULLIF of NULL":            `100 / NULLIF(p.age, NULL::pg_catalog.int4) > 1`,
-		"a branch of NULL":          `1 / (COALESCE(CASE WHEN p.smoker THEN NULL ELSE 5 END, 0)) > 0`,
-		"a branch of text":          `1 / (CASE WHEN p.smoker THEN '0' ELSE 5 END) > 0`,
-		"a small float":             `pg_catalog.radians(` + weight + `) > '1'::pg_catalog.float8`,
-		"a small float4":            `p.height * '0.5'::pg_catalog.float4 > '1'::pg_catalog.float4`,
-		"a root below zero":         `pg_catalog.sqrt(p.weight) > '1'::pg_catalog.float8`,
-		"a large exponent":          `pg_catalog.exp('10'::pg_catalog.float8 * ` + flushed + `) > '1'::pg_catalog.float8`,
-		"infinity":                  `pg_catalog.sin(p.weight) > '0'::pg_catalog.float8`,
-		"NaN to an integer":         `(pg_catalog.sign(p.weight))::pg_catalog.int4 > 0`,
-		"a quotient of NaN":         `(LEAST(GREATEST(p.income, '0'::pg_catalog.numeric), 'NaN'::pg_catalog.numeric) / 2::pg_catalog.numeric)::pg_catalog.int8 > 0`,
-		"a far time":                `p.seen + '1 days'::pg_catalog.interval > p.seen`,
-		"a far date":                `(p.admitted)::pg_catalog.timestamp > '2020-01-01 00:00:00'::pg_catalog.timestamp`,
-		"infinite times":            `p.seen - p.seen > p.stay`,
-		"no zone":                   `pg_catalog.timezone('Middle/Earth'::pg_catalog.text, ` + seen + `) IS NULL`,
-		"a zone of the row":         `pg_catalog.timezone(p.name, ` + seen + `) IS NULL`,
-		"bins of months":            `pg_catalog.date_bin('1 mons'::pg_catalog.interval, ` + seen + `, ` + seen + `) = p.seen`,
+		"mod of zero":       `100 % p.age > 1`,
+		"NULLIF of NULL":    `100 / NULLIF(p.age, NULL::pg_catalog.int4) > 1`,
+		"a branch of NULL":  `1 / (COALESCE(CASE WHEN p.smoker THEN NULL ELSE 5 END, 0)) > 0`,
+		"a branch of text":  `1 / (CASE WHEN p.smoker THEN '0' ELSE 5 END) > 0`,
+		"a small float":     `pg_catalog.radians(` + weight + `) > '1'::pg_catalog.float8`,
+		"a small float4":    `p.height * '0.5'::pg_catalog.float4 > '1'::pg_catalog.float4`,
+		"a root below zero": `pg_catalog.sqrt(p.weight) > '1'::pg_catalog.float8`,
+		"a large exponent":  `pg_catalog.exp('10'::pg_catalog.float8 * ` + flushed + `) > '1'::pg_catalog.float8`,
+		"infinity":          `pg_catalog.sin(p.weight) > '0'::pg_catalog.float8`,
+		"NaN to an integer": `(pg_catalog.sign(p.weight))::pg_catalog.int4 > 0`,
+		"a quotient of NaN": `(LEAST(GREATEST(p.income, '0'::pg_catalog.numeric), 'NaN'::pg_catalog.numeric) / 2::pg_catalog.numeric)::pg_catalog.int8 > 0`,
+		"a far time":        `p.seen + '1 days'::pg_catalog.interval > p.seen`,
+		"a far date":        `(p.admitted)::pg_catalog.timestamp > '2020-01-01 00:00:00'::pg_catalog.timestamp`,
+		"infinite times":    `p.seen - p.seen > p.stay`,
+		"no zone":           `pg_catalog.timezone('Middle/Earth'::pg_catalog.text, ` + seen + `) IS NULL`,
+		"a zone of the row": `pg_catalog.timezone(p.name, ` + seen + `) IS NULL`,
+		"bins of months": `pg_catalog.date_bin('1 mons'::pg_catalog.interval, ` + seen + `, ` + seen +
+			`) = p.seen`,
 		"far intervals":             day + ` + p.stay > p.admitted`,
 		"the lesser interval":       day + ` + LEAST(p.stay, '5 days'::pg_catalog.interval) > p.admitted`,
 		"long text":                 `pg_catalog.lower(p.name) > 'a'::pg_catalog.text`,
@@ -85,9 +95,13 @@ func TestValues(t *testing.T) {
 		parameters = append(parameters, certify.Value{Elements: []*string{s(p)}})
 	}
 	one := big.NewRat(1, 1)
-	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
+	claims := []certify.Claim{
+		{Kind: certify.Public},
+		{Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}},
+	}
 	ask := func(condition string) error {
-		_, err := checked(clinic, `SELECT 1::pg_catalog.int8, count(*)`+fromPatients+` AND (`+condition+`)`, parameters, claims)
+		_, err := checked(clinic, `SELECT 1::pg_catalog.int8, count(*)`+fromPatients+` AND (`+condition+`)`, parameters,
+			claims)
 		return err
 	}
 	for of, condition := range good {

@@ -32,25 +32,32 @@ func TestFunctions(t *testing.T) {
 		`pg_catalog.split_part(` + name + `, '@'::pg_catalog.text, p.age) = 'x'::pg_catalog.text`: false,
 		`pg_catalog.split_part(p.name, '@'::pg_catalog.text, 1) = 'x'::pg_catalog.text`:           false,
 
-		`pg_catalog.replace(` + name + `, 'a'::pg_catalog.text, 'bb'::pg_catalog.text) = ''::pg_catalog.text`:             true,
-		`pg_catalog.replace(` + name + `, 'a'::pg_catalog.text, '` + strings.Repeat("b", 17) + `'::pg_catalog.text) = ''`: false,
-		`pg_catalog.lpad(p.name, 1000, 'x'::pg_catalog.text) = ''::pg_catalog.text`:                                       true,
-		`pg_catalog.lpad(p.name, p.age, 'x'::pg_catalog.text) = ''::pg_catalog.text`:                                      false,
-		`pg_catalog."right"(p.name, '-2147483648'::pg_catalog.int4) = ''::pg_catalog.text`:                                false,
-		`pg_catalog.ln(LEAST(GREATEST(p.age, 1), 100)::pg_catalog.float8) > 1::pg_catalog.float8`:                         true,
-		`pg_catalog.ln(LEAST(GREATEST(p.age, 0), 100)::pg_catalog.float8) > 1::pg_catalog.float8`:                         false,
-		`LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                 true,
-		`LEAST(GREATEST(p.age, 0), 1000)::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                false,
-		`p.age::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                                          false,
-		`pg_catalog.power(LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric, 16::pg_catalog.numeric) > 1`:                true,
-		`pg_catalog.power(LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric, 0.5) > 1`:                                   false,
-		`p.seen::pg_catalog.date > '2020-01-01'::pg_catalog.date`:                                                         true,
-		`p.seen::pg_catalog.time > '12:00:00'::pg_catalog.time`:                                                           false,
-		seen + `::pg_catalog.time > '12:00:00'::pg_catalog.time`:                                                          true,
-		name + ` ~~ 'a\_b%'::pg_catalog.text`:                                                                             true,
-		name + ` ~~ 'a\'::pg_catalog.text`:                                                                                false,
-		name + ` ~~ ANY (ARRAY['a%', 'b\']::pg_catalog.text[])`:                                                           false,
-		name + ` ~~ ANY (ARRAY['a%', 'b%']::pg_catalog.text[])`:                                                           true,
+		`pg_catalog.replace(` + name +
+			`, 'a'::pg_catalog.text, 'bb'::pg_catalog.text) = ''::pg_catalog.text`: true,
+		`pg_catalog.replace(` + name + `, 'a'::pg_catalog.text, '` + strings.Repeat("b", 17) +
+			`'::pg_catalog.text) = ''`: false,
+		`pg_catalog.lpad(p.name, 1000, 'x'::pg_catalog.text) = ''::pg_catalog.text`:                        true,
+		`pg_catalog.lpad(p.name, p.age, 'x'::pg_catalog.text) = ''::pg_catalog.text`:                       false,
+		`pg_catalog."right"(p.name, '-2147483648'::pg_catalog.int4) = ''::pg_catalog.text`:                 false,
+		`pg_catalog.ln(LEAST(GREATEST(p.age, 1), 100)::pg_catalog.float8) > 1::pg_catalog.float8`:          true,
+		`pg_catalog.ln(LEAST(GREATEST(p.age, 0), 100)::pg_catalog.float8) > 1::pg_catalog.float8`:          false,
+		`LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                  true,
+		`LEAST(GREATEST(p.age, 0), 1000)::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                 false,
+		`p.age::pg_catalog.numeric(4,1) > 1::pg_catalog.numeric`:                                           false,
+		`pg_catalog.power(LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric, 16::pg_catalog.numeric) > 1`: true,
+		`pg_catalog.power(LEAST(GREATEST(p.age, 0), 999)::pg_catalog.numeric, 0.5) > 1`:                    false,
+		`p.seen::pg_catalog.date > '2020-01-01'::pg_catalog.date`:                                          true,
+		`p.seen::pg_catalog.time > '12:00:00'::pg_catalog.time`:                                            false,
+		seen +
+			`::pg_catalog.time > '12:00:00'::pg_catalog.time`: true,
+		name +
+			` ~~ 'a\_b%'::pg_catalog.text`: true,
+		name +
+			` ~~ 'a\'::pg_catalog.text`: false,
+		name +
+			` ~~ ANY (ARRAY['a%', 'b\']::pg_catalog.text[])`: false,
+		name +
+			` ~~ ANY (ARRAY['a%', 'b%']::pg_catalog.text[])`: true,
 
 		similar(`(a|b)+[c-d]*_%`):    true,
 		similar(`a**`):               false,
@@ -67,19 +74,23 @@ func TestFunctions(t *testing.T) {
 		name + ` ~ '^[a-c5-3]'`:      false,
 		name + ` ~* '^[ -9][A-z_]$'`: true,
 
-		picture(`Day`): true, picture(`FMMonth DD, YYYY`): true, picture(`YYYY"s"`): true, picture(`IYYY-IW`): true, picture(`HH12:MI am`): true,
-		picture(`TMDay`): false, picture(`DDTH`): false, picture(`"`): false, picture(`"\`): false, picture(`TZ`): false,
+		picture(`Day`): true, picture(`FMMonth DD, YYYY`): true, picture(`YYYY"s"`): true, picture(`IYYY-IW`): true,
+		picture(`HH12:MI am`): true,
+		picture(`TMDay`):      false, picture(`DDTH`): false, picture(`"`): false, picture(`"\`): false, picture(`TZ`): false,
 		`pg_catalog.to_char(p.seen, 'Day'::pg_catalog.text) = 'x'::pg_catalog.text`: false,
 
 		trunc(`decade`, seen): true, trunc(`century`, seen): true, trunc(`millennium`, seen): true,
-		trunc(`MONTH`, seen): true, trunc("WEE\u212a", seen): false, trunc(`decades`, seen): false, trunc(`decade`, `p.seen`): false,
-		`pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text, ` + seen + `)) < p.seen`: true,
+		trunc(`MONTH`, seen): true, trunc("WEE\u212a", seen): false, trunc(`decades`, seen): false,
+		trunc(`decade`, `p.seen`): false,
+		`pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text, ` + seen +
+			`)) < p.seen`: true,
 		`pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text,
 			pg_catalog.date_trunc('millennium'::pg_catalog.text, ` + seen + `)))) < p.seen`: false,
 
-		`(pg_catalog.date_part('year'::pg_catalog.text, ` + stay + `))::pg_catalog.int4 / 10 * 10 > 5`:                true,
-		`(pg_catalog.extract('month'::pg_catalog.text, ` + stay + `))::pg_catalog.int2 > 5`:                           true,
-		`(pg_catalog.extract('second'::pg_catalog.text, ` + stay + `))::pg_catalog.int2 > 5`:                          false, // no rule: it is
+		`(pg_catalog.date_part('year'::pg_catalog.text, ` + stay + `))::pg_catalog.int4 / 10 * 10 > 5`: true,
+		`(pg_catalog.extract('month'::pg_catalog.text, ` + stay + `))::pg_catalog.int2 > 5`:            true,
+		// no rule: it is
+		`(pg_catalog.extract('second'::pg_catalog.text, ` + stay + `))::pg_catalog.int2 > 5`:                          false,
 		`(pg_catalog.date_part('year'::pg_catalog.text, p.stay))::pg_catalog.int4 > 5`:                                false,
 		`(SELECT (sum(w.floor))::pg_catalog.numeric / NULLIF(count(*), 0) FROM ONLY public.wards AS w) > p.age`:       true,
 		`(SELECT (sum(w.floor))::pg_catalog.numeric / NULLIF(count(*), 1) FROM ONLY public.wards AS w) > p.age`:       false,
@@ -87,7 +98,10 @@ func TestFunctions(t *testing.T) {
 		`(SELECT sum(w.floor) * sum('NaN'::pg_catalog.numeric) FROM ONLY public.wards AS w)::pg_catalog.int8 > p.age`: false,
 	}
 	one := big.NewRat(1, 1)
-	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
+	claims := []certify.Claim{
+		{Kind: certify.Public},
+		{Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}},
+	}
 	for c, passes := range conditions {
 		_, err := certify.Check(clinic, `SELECT 1::pg_catalog.int8, count(*)`+fromPatients+` AND (`+c+`)`, nil, claims)
 		if (err == nil) != passes {
@@ -99,7 +113,10 @@ func TestFunctions(t *testing.T) {
 // TestDistinct counts distinct rows of units with many visits.
 func TestDistinct(t *testing.T) {
 	one := big.NewRat(1, 1)
-	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
+	claims := []certify.Claim{
+		{Kind: certify.Public},
+		{Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}},
+	}
 	for outputs, passes := range map[string]bool{
 		`p.id AS u, p.id AS c1, p.age AS c2, p.name AS c3`: true,
 		`v.patient_id AS u, p.age AS c2`:                   true,
@@ -117,12 +134,16 @@ func TestDistinct(t *testing.T) {
 // TestLabels joins units with labels of an enum: one row of VALUES meets a unit, if no two are of one label.
 func TestLabels(t *testing.T) {
 	one := big.NewRat(1, 1)
-	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
+	claims := []certify.Claim{
+		{Kind: certify.Public},
+		{Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}},
+	}
 	for labels, passes := range map[string]bool{
 		`('ok'::public.mood, 1), ('sad'::public.mood, 2)`: true,
 		`('ok'::public.mood, 1), ('ok'::public.mood, 2)`:  false,
 	} {
-		sql := `SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.patients AS p, (VALUES ` + labels + `) AS v (c1, c2) WHERE p.id IS NOT NULL AND p.mood = v.c1`
+		sql := `SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.patients AS p, (VALUES ` + labels +
+			`) AS v (c1, c2) WHERE p.id IS NOT NULL AND p.mood = v.c1`
 		if _, err := certify.Check(clinic, sql, nil, claims); (err == nil) != passes {
 			t.Errorf("%s: %v", labels, err)
 		}
@@ -132,9 +153,14 @@ func TestLabels(t *testing.T) {
 // TestProvenRows joins units with a subquery of which main has said that it has two rows.
 func TestProvenRows(t *testing.T) {
 	facts := clinic
-	facts.Proven = []string{`SELECT COALESCE(max(g.n), 0) <= 2 FROM (SELECT count(*) AS n FROM (SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS t2) AS g`}
+	facts.Proven = []string{
+		`SELECT COALESCE(max(g.n), 0) <= 2 FROM (SELECT count(*) AS n FROM (SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS t2) AS g`,
+	}
 	two := big.NewRat(2, 1)
-	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: two, Total: two, Groups: two}}}
+	claims := []certify.Claim{
+		{Kind: certify.Public},
+		{Kind: certify.Integer, Influence: certify.Influence{Delta: two, Total: two, Groups: two}},
+	}
 	for of, passes := range map[string]bool{
 		`(SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS q`: true,
 		`(SELECT DISTINCT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`: true,

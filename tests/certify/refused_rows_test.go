@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/certify"
 )
 
-// TestRefusedOfOtherRows has texts in which a value is of another row than the one that it stands beside, or of which of equal values it is
-// is forgotten on the way.
+// TestRefusedOfOtherRows has texts in which a value is of another row than the one that it stands beside, or of which
+// of equal values it is is forgotten on the way.
 func TestRefusedOfOtherRows(t *testing.T) {
 	for name, text := range map[string]string{
 		"the unit of a row two queries out": `SELECT pg_catalog.count(*) FROM ONLY public.patients AS a, LATERAL (SELECT q.score AS m, (SELECT pg_catalog.max(x.id)

@@ -67,7 +67,11 @@ func newSource(t *testing.T, r *random) *source {
 			if n.GetRangeSubselect() == nil && n.GetRangeVar() == nil {
 				return
 			}
-			alone := &pg.ParseResult{Stmts: []*pg.RawStmt{{Stmt: &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{FromClause: []*pg.Node{n}}}}}}}
+			alone := &pg.ParseResult{
+				Stmts: []*pg.RawStmt{
+					{Stmt: &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{FromClause: []*pg.Node{n}}}}},
+				},
+			}
 			if part, err := pg.Deparse(alone); err == nil {
 				s.parts = append(s.parts, part)
 			}

@@ -21,8 +21,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// grammar makes expressions of a type: {int4} is an expression of it, {int4#} a constant, {x:int4} one that {x} repeats, {int4@} one over
-// the table parts. T is any type of the list before the colon.
+// grammar makes expressions of a type: {int4} is an expression of it, {int4#} a constant, {x:int4} one that {x}
+// repeats, {int4@} one over the table parts. T is any type of the list before the colon.
 var grammar = map[string]string{
 	"int2 int4 int8 numeric float8": `LEAST(GREATEST({T}, {T#}), {T#}) ~ LEAST(GREATEST({T}, {T#}), {T#}) ~
 		GREATEST(LEAST({T}, {T#}), {T#}) ~ GREATEST(LEAST({T}, {T#}), {T#}) ~ LEAST({T}, {T#}) ~ GREATEST({T#}, {T}) ~
@@ -128,13 +128,16 @@ var hostileValues = map[string]string{
 	"n":  `NaN Infinity -Infinity 0 1.0 1.00 -0.5 1e-16383 -1e-400 9e131071 -9e131071 1e400 0.33333333333333333333333 99999999.995`,
 	"m":  `NaN 0 -0.01 0.01 99999999.99 -99999999.99 1 2 0.5 1.25`, "k": `NaN 0 9999900 -9999900 100`,
 	"f8": `NaN Infinity -Infinity 0 -0 1 -1 1e308 -1e308 5e-324 1e-200 0.1 0.30000000000000004 9007199254740993 0.49999999999999994 2.5`,
-	"f4": `NaN Infinity -Infinity 0 -0 3e38 1e-45 0.1 2147483647 9.223372e18`, "b": `t f`, "t": `|a|A|ß|zzz|é|İ|ŉ|\x01|x y`,
-	"c": `|a|ß|zz`, "p": `|a|İ|zz`, "vc": `|a`, "vp": `|b`, "d": `infinity -infinity 4713-01-01·BC 5874897-12-31 2020-02-29 1970-01-01 9999-12-31 0001-01-01·BC`,
+	"f4": `NaN Infinity -Infinity 0 -0 3e38 1e-45 0.1 2147483647 9.223372e18`, "b": `t f`,
+	"t": `|a|A|ß|zzz|é|İ|ŉ|\x01|x y`,
+	"c": `|a|ß|zz`, "p": `|a|İ|zz`, "vc": `|a`, "vp": `|b`,
+	"d":  `infinity -infinity 4713-01-01·BC 5874897-12-31 2020-02-29 1970-01-01 9999-12-31 0001-01-01·BC`,
 	"ts": `infinity -infinity 4713-01-01·BC 294276-12-31·23:59:59.999999 2020-11-01·00:30:00 1970-01-01 9999-12-31·23:59:59.999999 0001-01-01·BC`,
 	"tz": `infinity -infinity 4713-01-01·BC+00 294276-12-31·23:59:59.999999+00 2020-11-01·04:30:00+00 2020-11-01·05:30:00+00 1970-01-01 9999-12-31·23:59:59+00`,
 	"iv": `0 178000000·years -178000000·years 1·mon·-30·days 2147483647·days -2147483648·days 24:00 2562047788:00:54.775807 -2562047788:00:54.775807`,
 	"u":  `00000000-0000-0000-0000-000000000000 ffffffff-ffff-ffff-ffff-ffffffffffff`, "e": `bad good`,
-	"r4": `empty (,) [1,5) [2147483646,2147483647) [-2147483648,0)`, "rd": `empty (,) [2020-01-01,infinity) [4713-01-01·BC,5874897-12-31) [infinity,infinity]`,
+	"r4": `empty (,) [1,5) [2147483646,2147483647) [-2147483648,0)`,
+	"rd": `empty (,) [2020-01-01,infinity) [4713-01-01·BC,5874897-12-31) [infinity,infinity]`,
 	"rn": `empty (,) (1.0,1.5] [-Infinity,NaN]`, "a": `{} {a,NULL} {NULL} {(,"\\\\"}`,
 }
 
@@ -216,7 +219,8 @@ func (g *sentences) filled(rule string, depth int) string {
 	})
 }
 
-// everyCall are the functions and operators of pg_catalog on types that leaves have: rules that Check should refuse, mostly.
+// everyCall are the functions and operators of pg_catalog on types that leaves have: rules that Check should refuse,
+// mostly.
 const everyCall = `WITH t (typ, name) AS (SELECT format_type(oid, NULL)::regtype, typname::text FROM pg_type
 		WHERE typname IN ('int2', 'int4', 'int8', 'numeric', 'float8', 'float4', 'bool', 'text', 'date', 'timestamp', 'timestamptz', 'interval')),
 	p AS (SELECT p.oid, proname, prorettype, string_agg('{' || t.name || '}', ', ' ORDER BY o) AS args, count(*) AS n
@@ -231,7 +235,8 @@ const everyCall = `WITH t (typ, name) AS (SELECT format_type(oid, NULL)::regtype
 		WHERE oprleft = 'text'::regtype AND oprright = 'text'::regtype AND oprresult = 'bool'::regtype
 	ORDER BY 1, 2`
 
-// measuredValue is an expression that Check certifies: a number up to limit in magnitude, if there is one, and NULL nowhere if so derived.
+// measuredValue is an expression that Check certifies: a number up to limit in magnitude, if there is one, and NULL
+// nowhere if so derived.
 type measuredValue struct {
 	sql     string
 	limit   *big.Rat
@@ -296,8 +301,8 @@ func (m measuredValue) wrong(value []byte) string {
 
 var seed = flag.Int("seed", 1, "of random values")
 
-// TestRandomValues asks PostgreSQL for random values of hostile rows: those that Check certifies raise no error, are of the type
-// and within the span that it derives, and NULL only where it says so.
+// TestRandomValues asks PostgreSQL for random values of hostile rows: those that Check certifies raise no error, are of
+// the type and within the span that it derives, and NULL only where it says so.
 func TestRandomValues(t *testing.T) {
 	server, database := pgservertest.Database(t, valuesSchema)
 	ctx, random := context.Background(), rand.New(rand.NewPCG(29, uint64(*seed)))

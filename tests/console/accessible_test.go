@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// axe is axe-core, which the tests alone have. The browser runs it as its own script, which the content policy does not reach.
+// axe is axe-core, which the tests alone have. The browser runs it as its own script, which the content policy does not
+// reach.
 func axe(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile("node_modules/axe-core/axe.min.js")
@@ -35,7 +36,8 @@ func (b *browser) narrow(page string) {
 	}
 }
 
-// TestTheKeyboardReachesEverything: Tab goes from the skip link through every control, and each shows that it has the focus.
+// TestTheKeyboardReachesEverything: Tab goes from the skip link through every control, and each shows that it has the
+// focus.
 func TestTheKeyboardReachesEverything(t *testing.T) {
 	b := newBrowser(t, newWorld(t))
 	b.login("alice")
@@ -43,8 +45,11 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 	eval[bool](b, "document.activeElement.blur(); true")
 	for range 24 {
 		b.tab()
-		seen[eval[string](b, "document.activeElement.id || document.activeElement.className || document.activeElement.textContent")] = true
-		if !eval[bool](b, `(() => { const s = getComputedStyle(document.activeElement); return document.activeElement === document.body || s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2; })()`) {
+		seen[eval[string](
+			b, "document.activeElement.id || document.activeElement.className || document.activeElement.textContent")] = true
+		if !eval[bool](
+			b,
+			`(() => { const s = getComputedStyle(document.activeElement); return document.activeElement === document.body || s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2; })()`) {
 			t.Errorf("no focus is shown on %s", eval[string](b, "document.activeElement.outerHTML"))
 		}
 	}

@@ -23,18 +23,23 @@ var (
 func TestHeaders(t *testing.T) {
 	w := newWorld(t)
 	v := w.visitor().login("alice")
-	for _, path := range append(append(analystPages, dbaPages...), "/login", "/nowhere", "/assets/style.css", "/assets/../server.go") {
+	for _, path := range append(append(analystPages, dbaPages...), "/login", "/nowhere", "/assets/style.css",
+		"/assets/../server.go") {
 		r := v.do(path, nil)
 		for name, want := range map[string]string{
-			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-			"Cross-Origin-Opener-Policy": "same-origin",
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Cross-Origin-Opener-Policy":   "same-origin",
 		} {
 			if got := r.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
 			}
 		}
 		content := r.Header.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+		for _, want := range []string{
+			"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'",
+			"base-uri 'none'", "form-action 'self'",
+		} {
 			if !strings.Contains(content, want) {
 				t.Errorf("%s: no %s in %q", path, want, content)
 			}
@@ -48,7 +53,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestOnlySessionsAreAnswered: without a session, with one that was made up, and with one of the other kind, there is no page.
+// TestOnlySessionsAreAnswered: without a session, with one that was made up, and with one of the other kind, there is
+// no page.
 func TestOnlySessionsAreAnswered(t *testing.T) {
 	w := newWorld(t)
 	stranger := w.visitor()
@@ -76,7 +82,8 @@ func TestOnlySessionsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd: after logout, and when the password's owner logs in again in the same browser, the old identifier is nobody's.
+// TestSessionsEnd: after logout, and when the password's owner logs in again in the same browser, the old identifier is
+// nobody's.
 func TestSessionsEnd(t *testing.T) {
 	w := newWorld(t)
 	cookie := func(v *visitor) string {
@@ -142,8 +149,14 @@ func TestForgedRequests(t *testing.T) {
 		form    url.Values
 		headers []string
 	}{
-		"from another site":                     {question, []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}},
-		"from another port of this machine":     {question, []string{"Sec-Fetch-Site", "same-site", "Origin", "http://127.0.0.1:1"}},
+		"from another site": {question, []string{
+			"Sec-Fetch-Site", "cross-site", "Origin",
+			"https://evil.example",
+		}},
+		"from another port of this machine": {question, []string{
+			"Sec-Fetch-Site", "same-site", "Origin",
+			"http://127.0.0.1:1",
+		}},
 		"by a browser without Sec-Fetch-Site":   {question, []string{"Sec-Fetch-Site", "", "Origin", "https://evil.example"}},
 		"from a sandboxed frame":                {question, []string{"Sec-Fetch-Site", "", "Origin", "null"}},
 		"without a word of where it is from":    {question, []string{"Sec-Fetch-Site", "", "Origin", ""}},
@@ -158,7 +171,8 @@ func TestForgedRequests(t *testing.T) {
 			}
 		}
 	}
-	if r := v.do("/login", url.Values{"user": {"bob"}, "password": {"demo"}}, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); r.StatusCode != http.StatusForbidden {
+	if r := v.do("/login", url.Values{"user": {"bob"}, "password": {"demo"}}, "Sec-Fetch-Site", "cross-site", "Origin",
+		"https://evil.example"); r.StatusCode != http.StatusForbidden {
 		t.Errorf("another site logs its visitor in: %s", r.Status)
 	}
 	for _, path := range []string{"/ask?sql=SELECT+count(*)+FROM+patients&do=run&csrf=" + v.csrf, "/dryrun", "/logout"} {
@@ -182,9 +196,12 @@ func TestForgedRequests(t *testing.T) {
 func TestRebinding(t *testing.T) {
 	w := newWorld(t, "console: {listen: 127.0.0.1:0}", "console: {listen: 127.0.0.1:0, names: [Console.Example]}")
 	for host, want := range map[string]int{
-		"127.0.0.1:" + w.port(): 200, "localhost:" + w.port(): 200, "LOCALHOST": 200, "[::1]:1": 200, "console.example": 200, "console.example.:443": 200,
-		"evil.example": 421, "evil.example:" + w.port(): 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "x.console.example": 421,
-		"0x7f000001": 421, "2130706433": 421,
+		"127.0.0.1:" + w.port(): 200, "localhost:" + w.port(): 200, "LOCALHOST": 200, "[::1]:1": 200, "console.example": 200,
+		"console.example.:443": 200,
+		"evil.example":         421, "evil.example:" + w.port(): 421, "127.0.0.1.evil.example": 421,
+		"localhost.evil.example": 421,
+		"x.console.example":      421,
+		"0x7f000001":             421, "2130706433": 421,
 	} {
 		if r := w.visitor().do("/login", nil, "Host", host); r.StatusCode != want {
 			t.Errorf("Host %s: %s, want %d", host, r.Status, want)
@@ -201,12 +218,18 @@ func TestAnotherAnalystsPast(t *testing.T) {
 		t.Fatalf("%s %s", r.Status, r.body)
 	}
 	wants(t, "alice's history", alice.do("/history", nil).body, "a secret of alice")
-	for _, path := range []string{"/history", "/history?page=2", "/history?analyst=alice", "/budget", "/ask", "/answer.csv?id=1", "/answer.csv?id=0", "/answer.csv?id=-1"} {
+	for _, path := range []string{
+		"/history", "/history?page=2", "/history?analyst=alice", "/budget", "/ask",
+		"/answer.csv?id=1", "/answer.csv?id=0", "/answer.csv?id=-1",
+	} {
 		if r := bob.do(path, nil); strings.Contains(r.body, "secret") {
 			t.Errorf("bob reads it in %s", path)
 		}
 	}
-	for _, sql := range []string{"SELECT * FROM dpproxy.history", "SET SESSION AUTHORIZATION alice", "SELECT set_config('session_authorization', 'alice', false)"} {
+	for _, sql := range []string{
+		"SELECT * FROM dpproxy.history", "SET SESSION AUTHORIZATION alice",
+		"SELECT set_config('session_authorization', 'alice', false)",
+	} {
 		if r := bob.ask(sql); strings.Contains(r.body, "secret") {
 			t.Errorf("bob reads it by %s", sql)
 		}
@@ -221,11 +244,14 @@ func TestMarkupInNames(t *testing.T) {
 	w := newWorld(t, withHostile...)
 	b := newBrowser(t, w)
 	b.login("alice")
-	b.press("#sql", `SELECT "<script>alert('name')</script>", count(*) AS "</script><svg onload=alert(2)>", count(*) FILTER (WHERE age < 40) AS "=1+1", '"><img src=x onerror=alert(3)>' AS c FROM "<img src=x onerror=alert(1)>" GROUP BY 1 -- <svg onload=alert(4)>`)
+	b.press(
+		"#sql",
+		`SELECT "<script>alert('name')</script>", count(*) AS "</script><svg onload=alert(2)>", count(*) FILTER (WHERE age < 40) AS "=1+1", '"><img src=x onerror=alert(3)>' AS c FROM "<img src=x onerror=alert(1)>" GROUP BY 1 -- <svg onload=alert(4)>`)
 	b.await("#dryrun .part")
 	b.control("#sql")
 	b.await("#outcome .bars")
-	wants(t, "answer", b.text("#outcome"), `<script>alert("key0")</script>`, `<script>alert("key1")</script>`, "<script>alert('name')</script>", "</script><svg onload=alert(2)>", `"><img src=x onerror=alert(3)>`)
+	wants(t, "answer", b.text("#outcome"), `<script>alert("key0")</script>`, `<script>alert("key1")</script>`,
+		"<script>alert('name')</script>", "</script><svg onload=alert(2)>", `"><img src=x onerror=alert(3)>`)
 	for _, path := range []string{"/columns", "/budget", "/history"} {
 		b.open(path)
 		wants(t, path, b.text("main"), "onerror=alert(1)")
@@ -244,7 +270,8 @@ func TestMarkupInNames(t *testing.T) {
 	b.loginDBA()
 	b.open("/dba/policy")
 	wants(t, "policy", b.text("main"), "<img src=x onerror=alert(1)>", "<script>alert('name')</script>")
-	if extra := eval[int](b, "document.querySelectorAll('img:not([src^=\"/assets/\"]), script:not([src^=\"/assets/\"])').length"); extra != 0 {
+	if extra := eval[int](
+		b, "document.querySelectorAll('img:not([src^=\"/assets/\"]), script:not([src^=\"/assets/\"])').length"); extra != 0 {
 		t.Errorf("%d elements that no template has", extra)
 	}
 	b.silent()
@@ -254,7 +281,9 @@ func TestMarkupInNames(t *testing.T) {
 func TestInlineScriptsDoNotRun(t *testing.T) {
 	b := newBrowser(t, newWorld(t))
 	b.open("/login")
-	eval[bool](b, `document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="window.hit = 1"><svg onload="window.hit = 1">');
+	eval[bool](
+		b,
+		`document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="window.hit = 1"><svg onload="window.hit = 1">');
 		const s = document.createElement('script'); s.textContent = 'window.hit = 1'; document.body.append(s); true`)
 	time.Sleep(300 * time.Millisecond)
 	if eval[bool](b, "window.hit === 1") {
@@ -275,7 +304,9 @@ func TestFramesAreRefused(t *testing.T) {
 	defer evil.Close()
 	b := newBrowser(t, w)
 	b.run(chromedp.Navigate(evil.URL), chromedp.WaitReady(chromedp.CSS("iframe")))
-	b.until("the browser refuses to frame it", func() bool { return strings.Contains(b.said.String(), "frame-ancestors 'none'") })
+	b.until("the browser refuses to frame it", func() bool {
+		return strings.Contains(b.said.String(), "frame-ancestors 'none'")
+	})
 }
 
 // TestSpreadsheets: text that a spreadsheet would run is text in a download, and numbers stay numbers.

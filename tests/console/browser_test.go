@@ -29,9 +29,11 @@ func newBrowser(t *testing.T, w *world) *browser {
 	if err != nil {
 		t.Fatal("chromium is missing: tests/integration/install.sh installs it")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.IgnoreCertErrors,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.NoFirstRun, chromedp.IgnoreCertErrors,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true))
 	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocated)
@@ -39,7 +41,8 @@ func newBrowser(t *testing.T, w *world) *browser {
 	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancel)
 	b := &browser{t, w, ctx, &lines{}}
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // the browser lives as long as the first context
+	// the browser lives as long as the first context
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
 	messages, dialogs := chromedp.Console(ctx), chromedp.Events(ctx, page.JavascriptDialogOpening)
@@ -48,7 +51,8 @@ func newBrowser(t *testing.T, w *world) *browser {
 			if err != nil {
 				return
 			}
-			if unauthorized := strings.Contains(m.String(), "status of 401"); !unauthorized && (m.Type == chromedp.ConsoleError || m.IsException()) {
+			if unauthorized := strings.Contains(m.String(), "status of 401"); !unauthorized &&
+				(m.Type == chromedp.ConsoleError || m.IsException()) {
 				b.said.Write([]byte(m.String() + "\n"))
 			}
 		}

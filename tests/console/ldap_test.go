@@ -12,7 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/server/ldaptest"
 )
 
-// TestDirectory: passwords that a directory proves, for browsers behind TLS. What a wrong one shows is what an unknown name does.
+// TestDirectory: passwords that a directory proves, for browsers behind TLS. What a wrong one shows is what an unknown
+// name does.
 func TestDirectory(t *testing.T) {
 	address, ca := ldaptest.Serve(t, map[[2]string]int64{{"uid=alice,ou=people", "demo"}: ldap.LDAPResultSuccess})
 	cert, key := certificate(t)

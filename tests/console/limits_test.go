@@ -26,9 +26,12 @@ func TestOneStatementAsItWasShown(t *testing.T) {
 	v := w.visitor().login("alice")
 	const count = "SELECT count(*) FROM patients"
 	for _, sql := range []string{
-		count + "; " + count, "1; " + count, "(" + count + "); " + count, "ANALYZE " + count, "COPY (" + count + ") TO STDOUT", "BEGIN", "SET dpproxy.epsilon = 1",
-		"PREPARE p AS " + count, "DECLARE c CURSOR WITH HOLD FOR " + count, "EXECUTE p", "SELECT count(*) FROM patients WHERE age = $1", "", ";", "-- nothing",
-		"DROP TABLE patients", "COPY patients FROM STDIN", "LISTEN x", "\x00", strings.Repeat("(", 40000), strings.Repeat("a", 60000),
+		count + "; " + count, "1; " + count, "(" + count + "); " + count, "ANALYZE " + count, "COPY (" + count +
+			") TO STDOUT", "BEGIN", "SET dpproxy.epsilon = 1",
+		"PREPARE p AS " + count, "DECLARE c CURSOR WITH HOLD FOR " + count, "EXECUTE p",
+		"SELECT count(*) FROM patients WHERE age = $1", "", ";", "-- nothing",
+		"DROP TABLE patients", "COPY patients FROM STDIN", "LISTEN x", "\x00", strings.Repeat("(", 40000),
+		strings.Repeat("a", 60000),
 	} {
 		for _, path := range []string{"/dryrun", "/ask"} {
 			r := v.do(path, url.Values{"csrf": {v.csrf}, "sql": {sql}, "do": {"run"}}, "Dpproxy-Part", "1")
@@ -37,8 +40,10 @@ func TestOneStatementAsItWasShown(t *testing.T) {
 			}
 		}
 	}
-	v.ask("SELECT set_config('dpproxy.epsilon', '1', false), set_config('dpproxy.margin', '1', false), set_config('dpproxy.notices', 'off', false)")
-	if r := v.do("/dryrun", url.Values{"csrf": {v.csrf}, "sql": {count}}, "Dpproxy-Part", "1"); !strings.Contains(r.body, "ε 0.5") {
+	v.ask(
+		"SELECT set_config('dpproxy.epsilon', '1', false), set_config('dpproxy.margin', '1', false), set_config('dpproxy.notices', 'off', false)")
+	if r := v.do("/dryrun", url.Values{"csrf": {v.csrf}, "sql": {count}}, "Dpproxy-Part", "1"); !strings.Contains(
+		r.body, "ε 0.5") {
 		t.Errorf("a statement has changed the price of the next: %s", r.body)
 	}
 	if spent := w.spent("alice"); spent != 0 {
@@ -47,7 +52,8 @@ func TestOneStatementAsItWasShown(t *testing.T) {
 	if r := v.ask(count, "margin", "20'; DROP"); !strings.Contains(r.body, "invalid value for parameter") {
 		t.Errorf("a margin of words: %s", r.body)
 	}
-	if r := v.ask(count, "step", "12", "margin", ""); !strings.Contains(r.body, "spent") || !strings.Contains(r.body, "SET dpproxy.epsilon = &#39;1&#39;") {
+	if r := v.ask(count, "step", "12", "margin", ""); !strings.Contains(r.body, "spent") ||
+		!strings.Contains(r.body, "SET dpproxy.epsilon = &#39;1&#39;") {
 		t.Errorf("the dearest step: %s", r.body)
 	}
 }
@@ -80,7 +86,8 @@ func TestGuessing(t *testing.T) {
 			t.Errorf("%v is let in", form)
 		}
 	}
-	if log := w.log.String(); !strings.Contains(log, "password authentication failed") || strings.Contains(log, "password=demo") {
+	if log := w.log.String(); !strings.Contains(log, "password authentication failed") ||
+		strings.Contains(log, "password=demo") {
 		t.Errorf("the log of failed logins:\n%s", log)
 	}
 }
@@ -92,7 +99,15 @@ func TestTokensAreGoodOnce(t *testing.T) {
 	for _, c := range []struct {
 		token string
 		want  int
-	}{{"", 401}, {"administrator", 401}, {strings.ToLower(token), 401}, {token + " ", 401}, {token, 303}, {token, 401}, {w.token(), 303}} {
+	}{
+		{"", 401},
+		{"administrator", 401},
+		{strings.ToLower(token), 401},
+		{token + " ", 401},
+		{token, 303},
+		{token, 401},
+		{w.token(), 303},
+	} {
 		if r := w.visitor().do("/dba/login", url.Values{"token": {c.token}}); r.StatusCode != c.want {
 			t.Errorf("%q: %s, want %d", c.token, r.Status, c.want)
 		}
@@ -106,7 +121,8 @@ func TestTLS(t *testing.T) {
 	v := w.visitor()
 	v.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	r := v.do("/login", url.Values{"user": {"alice"}, "password": {"demo"}})
-	if set := r.Header.Get("Set-Cookie"); r.StatusCode != http.StatusSeeOther || !strings.HasPrefix(set, "__Host-dpproxy=") || !strings.Contains(set, "; Secure") {
+	if set := r.Header.Get("Set-Cookie"); r.StatusCode != http.StatusSeeOther ||
+		!strings.HasPrefix(set, "__Host-dpproxy=") || !strings.Contains(set, "; Secure") {
 		t.Errorf("%s %s", r.Status, set)
 	}
 	if r := v.read("/ask").ask("SELECT count(*) FROM patients"); !strings.Contains(r.body, "spent") {
@@ -136,7 +152,10 @@ func certificate(t *testing.T) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"console.test"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"console.test"},
+		NotAfter: time.Now().Add(time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +166,10 @@ func certificate(t *testing.T) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der},
+		key:  {Type: "PRIVATE KEY", Bytes: secret},
+	} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -188,8 +210,8 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// TestMemory: answers that an analyst's sessions keep are counted against the analyst's share. One more is a page with 503 and a hint,
-// another analyst is answered beside it, and a logout gives back what the session has kept.
+// TestMemory: answers that an analyst's sessions keep are counted against the analyst's share. One more is a page with
+// 503 and a hint, another analyst is answered beside it, and a logout gives back what the session has kept.
 func TestMemory(t *testing.T) {
 	w := newWorld(t, "accounting: {method", "limits: {memory: 16MB}\naccounting: {method")
 	const large = "SELECT repeat('x', 900000) AS x FROM wards LIMIT 1"

@@ -35,11 +35,17 @@ analysts:
 		wants(t, "dry run", b.text("#dryrun"), "ε 0.5", "±", "95 %", "never leaves [0, 1000000]", "At another price")
 		wide := margin(b)
 		b.press("#step", kb.ArrowRight+kb.ArrowRight)
-		b.until("the slider narrows the margin", func() bool { return strings.Contains(b.text("#dryrun"), "ε 1") && margin(b) < wide })
+		b.until("the slider narrows the margin", func() bool {
+			return strings.Contains(b.text("#dryrun"), "ε 1") &&
+				margin(b) < wide
+		})
 		wants(t, "price", b.text("#epsilon"), "ε 1")
 		b.press("#step", kb.ArrowLeft+kb.ArrowLeft)
 		b.press("#margin", "50")
-		b.until("a margin has a price", func() bool { return !strings.Contains(b.text("#dryrun .price"), "ε 0.5") && margin(b) > wide })
+		b.until("a margin has a price", func() bool {
+			return !strings.Contains(b.text("#dryrun .price"), "ε 0.5") &&
+				margin(b) > wide
+		})
 		b.press("#margin", kb.Backspace+kb.Backspace)
 		b.until("without one the policy decides", func() bool { return strings.Contains(b.text("#dryrun .price"), "ε 0.5") })
 		if after := w.spent("alice"); after != before {
@@ -51,14 +57,16 @@ analysts:
 		b.control("#sql")
 		b.await("#outcome .bars")
 		wants(t, "answer", b.text("#outcome"), "spent", "patients by ward", "general")
-		if bars, errors := eval[int](b, "document.querySelectorAll('#outcome .bar').length"), eval[int](b, "document.querySelectorAll('#outcome .error').length"); bars < 8 || errors != 3*bars {
+		if bars, errors := eval[int](b, "document.querySelectorAll('#outcome .bar').length"),
+			eval[int](b, "document.querySelectorAll('#outcome .error').length"); bars < 8 || errors != 3*bars {
 			t.Errorf("%d bars, %d lines of error bars", bars, errors)
 		}
 		spent := w.spent("alice")
 		if spent == 0 {
 			t.Error("nothing was charged")
 		}
-		b.until("the dry run says that the answer is kept", func() bool { return strings.Contains(b.text("#dryrun"), "the answer is kept") })
+		b.until("the dry run says that the answer is kept",
+			func() bool { return strings.Contains(b.text("#dryrun"), "the answer is kept") })
 		b.press("#step", kb.ArrowRight)
 		b.until("another price is not", func() bool { return strings.Contains(b.text("#dryrun"), "ε 0.7") })
 		b.picture("ask")
@@ -108,7 +116,8 @@ analysts:
 		b.click("button[value=run]")
 		b.await("#outcome .bars")
 		wants(t, "answer", b.text("#outcome"), "95 %", " … ")
-		if widths := eval[int](b, `new Set([...document.querySelectorAll('#outcome .chart')[0].querySelectorAll('.error:nth-of-type(1)')]
+		if widths := eval[int](
+			b, `new Set([...document.querySelectorAll('#outcome .chart')[0].querySelectorAll('.error:nth-of-type(1)')]
 			.map(e => (e.getAttribute('x2') - e.getAttribute('x1')).toFixed(2))).size`); widths < 5 {
 			t.Errorf("the error bars of 10 wards have %d widths: each ward has its own", widths)
 		}
@@ -119,7 +128,8 @@ analysts:
 		b.await("#outcome .single")
 	})
 	b.open("/budget")
-	wants(t, "budget", b.text("main"), "% left", "% spent", "guarantee ε 20", "The period ends on", "What your questions took")
+	wants(t, "budget", b.text("main"), "% left", "% spent", "guarantee ε 20", "The period ends on",
+		"What your questions took")
 	b.picture("budget")
 	b.accessible("budget")
 	b.open("/history")
@@ -132,7 +142,8 @@ analysts:
 	b.await("#user")
 
 	b.loginDBA()
-	wants(t, "overview", b.text("main"), "alice", "bob", "all together", "answered from private rows", "dry runs", "wrong password", "shadow")
+	wants(t, "overview", b.text("main"), "alice", "bob", "all together", "answered from private rows", "dry runs",
+		"wrong password", "shadow")
 	if strings.Contains(eval[string](b, "document.documentElement.outerHTML"), "SELECT") {
 		t.Error("the administrator sees what an analyst asked")
 	}
@@ -141,7 +152,8 @@ analysts:
 	b.open("/dba/policy")
 	b.click("main form button")
 	b.await(".good")
-	wants(t, "policy", b.text("main"), "No problem.", "public.patients", "rdp", "password", "carol", "students", "researchers", "Each analyst of a group")
+	wants(t, "policy", b.text("main"), "No problem.", "public.patients", "rdp", "password", "carol", "students",
+		"researchers", "Each analyst of a group")
 	for _, secret := range []string{"SCRAM-SHA-256$", "postgres://"} {
 		if strings.Contains(eval[string](b, "document.documentElement.outerHTML"), secret) {
 			t.Errorf("the policy's page has %s", secret)
@@ -158,7 +170,8 @@ analysts:
 
 // margin reads the first margin of the dry run.
 func margin(b *browser) int {
-	return eval[int](b, `parseInt((document.querySelector('#dryrun .margin') || {textContent: '±0'}).textContent.replace('±', ''))`)
+	return eval[int](
+		b, `parseInt((document.querySelector('#dryrun .margin') || {textContent: '±0'}).textContent.replace('±', ''))`)
 }
 
 // until waits for something to become true.

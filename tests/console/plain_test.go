@@ -12,7 +12,9 @@ import (
 func TestWithoutScripts(t *testing.T) {
 	w := newWorld(t)
 	b := newBrowser(t, w)
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{
+		Value: true,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	b.login("alice")
@@ -48,7 +50,10 @@ func TestWithoutScripts(t *testing.T) {
 	b.click("#price")
 	b.until("a margin has a price", func() bool { return strings.Contains(b.text("#dryrun"), "±50") })
 
-	for page, text := range map[string]string{"/budget": "Latest", "/history": question, "/columns": "patients", "/help": "rows-are-never-returned"} {
+	for page, text := range map[string]string{
+		"/budget": "Latest", "/history": question, "/columns": "patients",
+		"/help": "rows-are-never-returned",
+	} {
 		b.click(`nav a[href="` + page + `"]`)
 		b.until(page+" is there", func() bool { return strings.Contains(b.text("main"), text) })
 	}

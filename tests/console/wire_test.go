@@ -75,9 +75,12 @@ func within(t *testing.T, what string, holds func() bool) {
 // TestVerifiersAndLedgersElsewhere: passwords that a database keeps, and tokens in a ledger that proxies share.
 func TestVerifiersAndLedgersElsewhere(t *testing.T) {
 	const verifier = "SCRAM-SHA-256$4096:0Hgp0DUP9zdWDNNc0OInIw==$ohxdOJ2SS2VSCywhxKyGM6ZJhLyvI+s/UtB+STXwJk0=:NNmL6gplFdt//qbFoG+Kq8nVDfV/E+k29zOR8e8c1uc="
-	s, db := pgservertest.Database(t, "CREATE TABLE logins (name text, verifier text); INSERT INTO logins VALUES ('alice', '"+verifier+"'), ('unlisted', '"+verifier+"')")
+	s, db := pgservertest.Database(
+		t, "CREATE TABLE logins (name text, verifier text); INSERT INTO logins VALUES ('alice', '"+verifier+
+			"'), ('unlisted', '"+verifier+"')")
 	w := newWorld(t, "ledger: file:dpproxy.ledger", `ledger: "`+s.DSN(db, pgserver.Superuser)+`"
-auth: {method: query, dsn: "`+s.DSN(db, pgserver.Superuser)+`", query: "SELECT name, verifier FROM logins WHERE name = $1"}`,
+auth: {method: query, dsn: "`+s.DSN(db, pgserver.Superuser)+
+		`", query: "SELECT name, verifier FROM logins WHERE name = $1"}`,
 		aliceLogin, "",
 		bobLogin, "")
 	wants(t, "alice's question", w.visitor().login("alice").ask("SELECT count(*) FROM patients").body, "spent")

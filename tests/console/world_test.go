@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// hostile is a table whose names, comment and values are markup. Its rows belong to as many units as partition selection needs.
+// hostile is a table whose names, comment and values are markup. Its rows belong to as many units as partition
+// selection needs.
 const hostile = `
 	CREATE TABLE "<img src=x onerror=alert(1)>" (id bigint PRIMARY KEY, "<script>alert('name')</script>" text, "=cmd|'x'" text, age int);
 	COMMENT ON TABLE "<img src=x onerror=alert(1)>" IS '<script>alert("comment")</script>';
@@ -163,7 +164,10 @@ func (w *world) visitor() *visitor {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &visitor{w: w, client: http.Client{Jar: jar, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &visitor{w: w, client: http.Client{
+		Jar: jar, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // reply is an answer, read.

@@ -1,5 +1,6 @@
-// Package deploy_test holds what lies in deploy against the product: every metric that a dashboard or an alert names is served, Prometheus reads
-// every expression, alerts fire where they should and nowhere else, and the manifests run commands and policies that exist.
+// Package deploy_test holds what lies in deploy against the product: every metric that a dashboard or an alert names is
+// served, Prometheus reads every expression, alerts fire where they should and nowhere else, and the manifests run
+// commands and policies that exist.
 package deploy_test
 
 import (
@@ -46,7 +47,8 @@ func served(t *testing.T) (names map[string]bool, answers func(path string) int)
 		return w
 	}
 	names = map[string]bool{}
-	for _, found := range regexp.MustCompile(`(?m)^# TYPE (\w+) (\w+)$`).FindAllStringSubmatch(get("/metrics").Body.String(), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (\w+) (\w+)$`).FindAllStringSubmatch(
+		get("/metrics").Body.String(), -1) {
 		names[found[1]] = true
 		if found[2] == "histogram" {
 			names[found[1]+"_bucket"], names[found[1]+"_count"], names[found[1]+"_sum"] = true, true, true
@@ -74,7 +76,8 @@ func TestDashboard(t *testing.T) {
 	}
 	for name := range names {
 		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count"), "_sum")
-		if strings.HasPrefix(name, "dpproxy_") && !used[name] && !used[base+"_bucket"] && name != "dpproxy_connections_total" && name != "dpproxy_pool_acquired_total" {
+		if strings.HasPrefix(name, "dpproxy_") && !used[name] && !used[base+"_bucket"] &&
+			name != "dpproxy_connections_total" && name != "dpproxy_pool_acquired_total" {
 			t.Errorf("no panel shows %s", name)
 		}
 	}
@@ -218,7 +221,8 @@ func TestManifests(t *testing.T) {
 		t.Errorf("it runs %s", got)
 	}
 	for _, port := range c.Ports {
-		if suffix := fmt.Sprintf(":%d", port.ContainerPort); !strings.HasSuffix(p.Listen, suffix) && !strings.HasSuffix(p.Metrics, suffix) {
+		if suffix := fmt.Sprintf(":%d", port.ContainerPort); !strings.HasSuffix(p.Listen, suffix) &&
+			!strings.HasSuffix(p.Metrics, suffix) {
 			t.Errorf("nothing listens on %s", suffix)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// canary is a patient with more rows than the policy declares, half of them on either side of what the attacks ask for, and
-// half of the minutes far out of bounds.
+// canary is a patient with more rows than the policy declares, half of them on either side of what the attacks ask for,
+// and half of the minutes far out of bounds.
 const canary = `
 INSERT INTO patients VALUES (5000, 't8', 120, 100000, 250, 'flu', 'A', '2021-01-01', true);
 INSERT INTO visits SELECT 9007199254740992 + i, 5000, (ARRAY['A','B'])[1 + i % 2], '2021-06-01', CASE WHEN i % 2 = 0 THEN 1500 ELSE 1 END, CASE WHEN i % 2 = 0 THEN 100000 ELSE 1 END FROM generate_series(0, 19) i;
@@ -36,11 +36,12 @@ const loud = 1000
 // loudPolicy adds up ε, lets a statement cost loud, and gives one patient's income in a group bounds of its own.
 func loudPolicy(more ...string) string {
 	return strings.NewReplacer("epsilon: 0.5, epsilon_max: 5", "epsilon: 1000, epsilon_max: 1000, empty_groups: keep",
-		"income:    {bounds: [0, 100000]}", "income:    {bounds: [0, 100000], per_unit: [0, 1000]}").Replace(purePolicy(more...))
+		"income:    {bounds: [0, 100000]}", "income:    {bounds: [0, 100000], per_unit: [0, 1000]}").Replace(
+		purePolicy(more...))
 }
 
-// TestNoUnitMovesMoreThanDeclared asks over databases that differ in one patient with all rows: what all groups together
-// differ by is at most what EXPLAIN declares. The patient is made to overstep wherever SQL leaves a way.
+// TestNoUnitMovesMoreThanDeclared asks over databases that differ in one patient with all rows: what all groups
+// together differ by is at most what EXPLAIN declares. The patient is made to overstep wherever SQL leaves a way.
 func TestNoUnitMovesMoreThanDeclared(t *testing.T) {
 	attacks := map[string]string{
 		"rows":                          "SELECT count(*) FROM visits",
@@ -106,7 +107,8 @@ func TestNoUnitMovesMoreThanDeclared(t *testing.T) {
 		}
 		// The noise of an answer exceeds 40 times its scale once in e^40 draws.
 		if moved > most[name]*(1+80*float64(len(here))/loud) {
-			t.Errorf("%s: %s\none patient moved the answer by %g; declared is %g\nwith    %v\nwithout %v", name, sql, moved, most[name], here, there)
+			t.Errorf("%s: %s\none patient moved the answer by %g; declared is %g\nwith    %v\nwithout %v", name, sql, moved,
+				most[name], here, there)
 		}
 	}
 }
@@ -167,7 +169,10 @@ func TestLiteralsThatLookLikeAliases(t *testing.T) {
 	}{
 		{"SELECT count(*) FROM patients WHERE name = 't8'", 1},
 		{"SELECT count(*) FROM patients WHERE name = 't9'", 0},
-		{"SELECT 10 * (SELECT count(*) FROM patients WHERE name = 't8') + (SELECT count(*) FROM patients WHERE name = 't7')", 10},
+		{
+			"SELECT 10 * (SELECT count(*) FROM patients WHERE name = 't8') + (SELECT count(*) FROM patients WHERE name = 't7')",
+			10,
+		},
 	} {
 		if got := column(t, conn, c.sql); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s: %v, want %g", c.sql, got, c.want)
@@ -175,8 +180,8 @@ func TestLiteralsThatLookLikeAliases(t *testing.T) {
 	}
 }
 
-// TestBombsLeaveRoom: one analyst's free statements that never end hold some connections of the shadow, not all. An answer that would fill the
-// proxy's memory is streamed, and refused where a cursor would have to hold it.
+// TestBombsLeaveRoom: one analyst's free statements that never end hold some connections of the shadow, not all. An
+// answer that would fill the proxy's memory is streamed, and refused where a cursor would have to hold it.
 func TestBombsLeaveRoom(t *testing.T) {
 	p := start(t, loudPolicy(), clinic)
 	bomb := "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 1000000) b"
@@ -199,7 +204,9 @@ func TestBombsLeaveRoom(t *testing.T) {
 	}
 	defer func() { _ = admin.Close(context.Background()) }()
 	for running := 0; running < 3; {
-		if err := admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%100000%' AND pid <> pg_backend_pid()").Scan(&running); err != nil {
+		if err := admin.QueryRow(
+			ctx,
+			"SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%100000%' AND pid <> pg_backend_pid()").Scan(&running); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,7 +226,8 @@ func TestBombsLeaveRoom(t *testing.T) {
 	if tag, err := long.Exec(context.Background(), multiplied); err != nil || tag.RowsAffected() != 4_000_000 {
 		t.Errorf("four million rows of one released count: %s, %v", tag, err)
 	}
-	if _, err := long.Exec(context.Background(), "BEGIN; DECLARE c CURSOR FOR "+multiplied+"; FETCH c"); err == nil || !strings.Contains(err.Error(), "53200") {
+	if _, err := long.Exec(context.Background(), "BEGIN; DECLARE c CURSOR FOR "+multiplied+"; FETCH c"); err == nil ||
+		!strings.Contains(err.Error(), "53200") {
 		t.Errorf("a cursor over them: %v, want a refusal", err)
 	}
 	if most, limit := p.memory("VmHWM"), 300<<20; most > limit {

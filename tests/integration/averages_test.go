@@ -13,7 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestMarginsOfAverages: an average has the margin that is asked for, in all groups that have enough rows, at what EXPLAIN and history say.
+// TestMarginsOfAverages: an average has the margin that is asked for, in all groups that have enough rows, at what
+// EXPLAIN and history say.
 func TestMarginsOfAverages(t *testing.T) {
 	t.Run("pure", func(t *testing.T) { marginsOfAverages(t, start(t, purePolicy(), clinic), true) })
 	t.Run("rdp", func(t *testing.T) { marginsOfAverages(t, start(t, clinicPolicy(), clinic), false) })
@@ -36,7 +37,8 @@ func marginsOfAverages(t *testing.T, p *proxy, pure bool) {
 		}
 		said := notice.Message
 		var told float64
-		if _, err := fmt.Sscanf(said, "dpproxy: %g%% of your budget spent", &told); err != nil && !strings.HasPrefix(said, "dpproxy: nothing spent, ") {
+		if _, err := fmt.Sscanf(said, "dpproxy: %g%% of your budget spent", &told); err != nil &&
+			!strings.HasPrefix(said, "dpproxy: nothing spent, ") {
 			t.Errorf("%s: %s: %v", sql, said, err)
 		}
 		if share = shareSpent(t, conn) - share; math.Abs(told/100-share) > 6e-3*share {
@@ -53,10 +55,19 @@ func marginsOfAverages(t *testing.T, p *proxy, pure bool) {
 		{"SET dpproxy.margin = '0.5'", "SELECT ward, avg(age) FROM patients WHERE ward <> 'C' GROUP BY ward", .5, 4, 2},
 		{"SET dpproxy.margin = '2%'", "SELECT avg(age) AS a FROM patients", 2.4, .4, 1},
 		{"RESET dpproxy.margin", "SELECT dpproxy.within(avg(age), 0.5) FROM patients WHERE age < 95", .5, 1.4, 1},
-		{"RESET dpproxy.margin", "SELECT diagnosis, dpproxy.within(avg(age), 3) AS a, count(*) FROM patients WHERE diagnosis <> 'gout' GROUP BY diagnosis", 3, 2, 3},
-		{"SET dpproxy.margin = '2%'", "SELECT ward, avg(age) FROM patients WHERE ward <> 'C' GROUP BY ROLLUP(ward)", math.Inf(1), 2, 3},
+		{
+			"RESET dpproxy.margin",
+			"SELECT diagnosis, dpproxy.within(avg(age), 3) AS a, count(*) FROM patients WHERE diagnosis <> 'gout' GROUP BY diagnosis", 3, 2, 3,
+		},
+		{
+			"SET dpproxy.margin = '2%'", "SELECT ward, avg(age) FROM patients WHERE ward <> 'C' GROUP BY ROLLUP(ward)",
+			math.Inf(1), 2, 3,
+		},
 		{"RESET dpproxy.margin", "SELECT left(name, 7), dpproxy.within(avg(age), 1) AS a FROM patients GROUP BY 1", 1, 0, 1},
-		{"RESET dpproxy.margin", "SELECT avg(age) FROM patients WHERE age > (SELECT dpproxy.within(avg(age), 1) FROM patients)", math.Inf(1), 2, 1},
+		{
+			"RESET dpproxy.margin",
+			"SELECT avg(age) FROM patients WHERE age > (SELECT dpproxy.within(avg(age), 1) FROM patients)", math.Inf(1), 2, 1,
+		},
 	} {
 		if c.most == 0 && pure {
 			continue // partition selection needs a δ
@@ -89,12 +100,14 @@ func marginsOfAverages(t *testing.T, p *proxy, pure bool) {
 		}
 	}
 	var refused *pgconn.PgError
-	if _, err := conn.Exec(ctx, "SELECT dpproxy.within(avg(age), 0.00001) FROM patients"); !errors.As(err, &refused) || refused.Code != "22023" {
+	if _, err := conn.Exec(ctx, "SELECT dpproxy.within(avg(age), 0.00001) FROM patients"); !errors.As(err, &refused) ||
+		refused.Code != "22023" {
 		t.Errorf("a margin for which the table is too small: %v", err)
 	}
 	var parts int
 	var sum, shares float64
-	if err := conn.QueryRow(ctx, "SELECT count(*), sum(epsilon), sum(share) FROM dpproxy.history").Scan(&parts, &sum, &shares); err != nil || pure && math.Abs(sum-spent(t, conn)) > 1e-6 || parts < 15 {
+	if err := conn.QueryRow(ctx, "SELECT count(*), sum(epsilon), sum(share) FROM dpproxy.history").Scan(
+		&parts, &sum, &shares); err != nil || pure && math.Abs(sum-spent(t, conn)) > 1e-6 || parts < 15 {
 		t.Errorf("%d charges of %g in all, of %g: %v", parts, sum, spent(t, conn), err)
 	}
 	if share := shareSpent(t, conn); math.Abs(shares-share) > 1e-9 {
@@ -111,8 +124,8 @@ func shareSpent(t *testing.T, conn *pgx.Conn) (share float64) {
 	return share
 }
 
-// TestKilledBetweenCharges kills the proxy after each part of a statement that is charged in parts, while it waits for a public moment: what
-// was charged is not forgotten, and nothing of it was answered.
+// TestKilledBetweenCharges kills the proxy after each part of a statement that is charged in parts, while it waits for
+// a public moment: what was charged is not forgotten, and nothing of it was answered.
 func TestKilledBetweenCharges(t *testing.T) {
 	p := start(t, purePolicy("timing: {quantum: 500ms}"), clinic)
 	for parts := 1; parts <= 3; parts++ {
@@ -121,7 +134,8 @@ func TestKilledBetweenCharges(t *testing.T) {
 		before, last := spent(t, other), 0.
 		last = before
 		go func() {
-			_, err := conn.Exec(context.Background(), fmt.Sprintf("SELECT dpproxy.within(avg(age), 0.5) FROM patients WHERE age > %d", parts))
+			_, err := conn.Exec(context.Background(), fmt.Sprintf(
+				"SELECT dpproxy.within(avg(age), 0.5) FROM patients WHERE age > %d", parts))
 			answered <- err
 		}()
 		for seen := 0; seen < parts; {

@@ -58,7 +58,9 @@ func TestBoundsReadAlike(t *testing.T) {
 		table += fmt.Sprintf(", c%d %s", i, c.typ)
 		policy += fmt.Sprintf("      c%d: {%s}\n", i, c.keys)
 	}
-	p := start(t, policy, table+", s text, n int, r real, w timestamp, v interval, o time); INSERT INTO t (id) SELECT generate_series(1, 50)")
+	p := start(
+		t, policy, table+
+			", s text, n int, r real, w timestamp, v interval, o time); INSERT INTO t (id) SELECT generate_series(1, 50)")
 	for _, args := range [][]string{nil, {"--live"}} {
 		if out, err := p.command("check", args...).CombinedOutput(); err != nil {
 			t.Fatalf("check %v: %v\n%s", args, err, out)
@@ -76,19 +78,28 @@ func TestBoundsReadAlike(t *testing.T) {
 		column, want string
 		live         bool // seen with the column's type alone
 	}{
-		{"v: {bounds: [0 days, soon]}", `"soon" is not a finite number, a date (2015-01-01), a timestamp or an interval (1 day, 90m)`, false},
+		{
+			"v: {bounds: [0 days, soon]}",
+			`"soon" is not a finite number, a date (2015-01-01), a timestamp or an interval (1 day, 90m)`, false,
+		},
 		{"v: {bounds: [1 day, 23:00]}", "lower 1 day is above upper 23:00", false},
 		{"v: {bounds: [-1 day 02:00, 1 day]}", "give every part its sign", false},
 		{"v: {bounds: [0 days, 1 day 2 days]}", "two parts in days", false},
 		{"v: {bounds: [0 days, 1.3 years]}", "no whole number of months", false},
 		{"v: {bounds: [0 days, 0.5 us]}", "finer than a microsecond", false},
 		{"v: {bounds: [0 days, 20000 years]}", "longer than 10000 years", false},
-		{"v: {bounds: [0, 5]}", "v.bounds: 0 is a number, but the column's type takes an interval (1 day, 90m) (interval)", true},
+		{
+			"v: {bounds: [0, 5]}", "v.bounds: 0 is a number, but the column's type takes an interval (1 day, 90m) (interval)",
+			true,
+		},
 		{"n: {bounds: [0, 0.5]}", "n.bounds: 0.5 is no whole number, but the column's type is an integer (integer)", true},
 		{"n: {bounds: [0, 3e9]}", "n.bounds: 3000000000 is out of range for the column's type (integer)", true},
 		{"r: {valid: [[0, 1], [2, 1e39]]}", "r.valid: 1000000000000000000000000000000000000000 is out of range", true},
 		{"r: {bounds: [0 d, 1 d]}", "r.bounds: 0 d is an interval, but the column's type takes a number (real)", true},
-		{"w: {bounds: [2015-01-01, '2015-01-02 00:00:00Z']}", "w.bounds: 2015-01-02 00:00:00Z is a timestamp with time zone, but", true},
+		{
+			"w: {bounds: [2015-01-01, '2015-01-02 00:00:00Z']}",
+			"w.bounds: 2015-01-02 00:00:00Z is a timestamp with time zone, but", true,
+		},
 		{"o: {bounds: [8 h, 18 h]}", "o.bounds: 8 h is an interval, but the column's type takes a time of day", true},
 		{"s: {bounds: [0, 5]}", "s.bounds: 0 bounds nothing", true},
 	} {

@@ -55,43 +55,97 @@ func spellingsPolicy(domain string) string {
 `
 }
 
-// TestBreachSpellings: texts that are equal under a column's collation are one group, however many spellings of it a policy or
-// a statement lists. A policy that lists two spellings may as well be refused.
+// TestBreachSpellings: texts that are equal under a column's collation are one group, however many spellings of it a
+// policy or a statement lists. A policy that lists two spellings may as well be refused.
 func TestBreachSpellings(t *testing.T) {
 	questions := []question{
 		{name: "key", sql: "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM people GROUP BY city) s"},
 		{name: "keys", sql: "SELECT city, count(*) FROM people GROUP BY city", inexact: true},
 		{name: "rows of one unit", sql: "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM events GROUP BY city) s"},
-		{name: "distinct", sql: "SELECT sum(n) FROM (SELECT city, count(DISTINCT person_id) AS n FROM events GROUP BY city) s"},
+		{
+			name: "distinct",
+			sql:  "SELECT sum(n) FROM (SELECT city, count(DISTINCT person_id) AS n FROM events GROUP BY city) s",
+		},
 		{name: "two keys", sql: "SELECT sum(n) FROM (SELECT city, plain, count(*) AS n FROM people GROUP BY city, plain) s"},
-		{name: "grouping sets", sql: "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM people GROUP BY GROUPING SETS ((city))) s"},
+		{
+			name: "grouping sets",
+			sql:  "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM people GROUP BY GROUPING SETS ((city))) s",
+		},
 		{name: "rollup", sql: "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM people GROUP BY ROLLUP (city)) s"},
-		{name: "coalesce", sql: "SELECT sum(n) FROM (SELECT COALESCE(city, 'nowhere') AS c, count(*) AS n FROM people GROUP BY 1) s"},
-		{name: "spellings in CASE", sql: "SELECT sum(n) FROM (SELECT CASE WHEN age < 30 THEN 'ann' WHEN age < 60 THEN 'ANN' WHEN name = 'ada' THEN 'aNN' ELSE city END AS c, count(*) AS n FROM people GROUP BY 1) s"},
-		{name: "spellings beside a public text", sql: "SELECT sum(n) FROM (SELECT CASE WHEN p.age < 30 THEN 'ann' WHEN p.age < 60 THEN 'ANN' WHEN p.name = 'ada' THEN 'aNN' ELSE c.city END AS c, count(*) AS n FROM people p JOIN towns c ON c.number = p.half GROUP BY 1) s"},
-		{name: "spellings beside a public row's", sql: "SELECT sum(n) FROM (SELECT CASE WHEN p.age < 30 THEN 'ann' WHEN p.age < 60 THEN 'ANN' ELSE (SELECT c.city FROM towns c WHERE c.number = p.half) END AS c, count(*) AS n FROM people p GROUP BY 1) s"},
-		{name: "spelling of a public text", sql: "SELECT sum(n) FROM (SELECT CASE WHEN p.age < 60 THEN c.city ELSE 'ANN' END AS c, count(*) AS n FROM people p JOIN towns c ON c.number = p.half GROUP BY 1) s"},
-		{name: "simple CASE", sql: "SELECT sum(n) FROM (SELECT CASE city WHEN 'ann' THEN 'x' WHEN 'ANN' THEN 'X' ELSE 'y' END AS c, count(*) AS n FROM people GROUP BY 1) s"},
+		{
+			name: "coalesce",
+			sql:  "SELECT sum(n) FROM (SELECT COALESCE(city, 'nowhere') AS c, count(*) AS n FROM people GROUP BY 1) s",
+		},
+		{
+			name: "spellings in CASE",
+			sql:  "SELECT sum(n) FROM (SELECT CASE WHEN age < 30 THEN 'ann' WHEN age < 60 THEN 'ANN' WHEN name = 'ada' THEN 'aNN' ELSE city END AS c, count(*) AS n FROM people GROUP BY 1) s",
+		},
+		{
+			name: "spellings beside a public text",
+			sql:  "SELECT sum(n) FROM (SELECT CASE WHEN p.age < 30 THEN 'ann' WHEN p.age < 60 THEN 'ANN' WHEN p.name = 'ada' THEN 'aNN' ELSE c.city END AS c, count(*) AS n FROM people p JOIN towns c ON c.number = p.half GROUP BY 1) s",
+		},
+		{
+			name: "spellings beside a public row's",
+			sql:  "SELECT sum(n) FROM (SELECT CASE WHEN p.age < 30 THEN 'ann' WHEN p.age < 60 THEN 'ANN' ELSE (SELECT c.city FROM towns c WHERE c.number = p.half) END AS c, count(*) AS n FROM people p GROUP BY 1) s",
+		},
+		{
+			name: "spelling of a public text",
+			sql:  "SELECT sum(n) FROM (SELECT CASE WHEN p.age < 60 THEN c.city ELSE 'ANN' END AS c, count(*) AS n FROM people p JOIN towns c ON c.number = p.half GROUP BY 1) s",
+		},
+		{
+			name: "simple CASE",
+			sql:  "SELECT sum(n) FROM (SELECT CASE city WHEN 'ann' THEN 'x' WHEN 'ANN' THEN 'X' ELSE 'y' END AS c, count(*) AS n FROM people GROUP BY 1) s",
+		},
 		{name: "NULLIF", sql: "SELECT sum(n) FROM (SELECT NULLIF(city, 'ann') AS c, count(*) AS n FROM people GROUP BY 1) s"},
 		{name: "upper", sql: "SELECT sum(n) FROM (SELECT upper(city) AS c, count(*) AS n FROM people GROUP BY 1) s"},
 		{name: "filter", sql: "SELECT count(*) FROM people WHERE city = 'ann' OR city = 'ANN'"},
 		{name: "list", sql: "SELECT count(*) FROM people WHERE city IN ('ann', 'ANN', 'bob')"},
-		{name: "list of keys", sql: "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM people WHERE city IN ('ann', 'ANN') GROUP BY city) s"},
+		{
+			name: "list of keys",
+			sql:  "SELECT sum(n) FROM (SELECT city, count(*) AS n FROM people WHERE city IN ('ann', 'ANN') GROUP BY city) s",
+		},
 		{name: "constants", sql: "SELECT count(*) FROM people p JOIN (VALUES ('ann'), ('ANN')) x(k) ON x.k = p.city"},
-		{name: "constants' keys", sql: "SELECT sum(n) FROM (SELECT x.k, count(*) AS n FROM people p JOIN (VALUES ('ann'), ('ANN'), ('aNn')) x(k) ON x.k = p.city GROUP BY 1) s", inexact: true},
+		{
+			name: "constants' keys",
+			sql:  "SELECT sum(n) FROM (SELECT x.k, count(*) AS n FROM people p JOIN (VALUES ('ann'), ('ANN'), ('aNn')) x(k) ON x.k = p.city GROUP BY 1) s", inexact: true,
+		},
 		{name: "array", sql: "SELECT count(*) FROM people p JOIN unnest(ARRAY['ann', 'ANN', 'aNN']) x(k) ON x.k = p.city"},
-		{name: "constant found", sql: "SELECT count(*) FROM people p WHERE (SELECT x.k FROM (VALUES ('ann'), ('ANN')) x(k) WHERE x.k = p.city) IS NOT NULL"},
+		{
+			name: "constant found",
+			sql:  "SELECT count(*) FROM people p WHERE (SELECT x.k FROM (VALUES ('ann'), ('ANN')) x(k) WHERE x.k = p.city) IS NOT NULL",
+		},
 		{name: "public table", sql: "SELECT count(*) FROM people p JOIN cities c ON c.city = p.city"},
-		{name: "public row", sql: "SELECT count(*) FROM people p WHERE (SELECT c.label FROM cities c WHERE c.city = p.city) = 'first'"},
-		{name: "public key", sql: "SELECT sum(n) FROM (SELECT c.label, count(*) AS n FROM people p JOIN cities c ON c.city = p.city GROUP BY 1) s", inexact: true},
-		{name: "public row kept", sql: "SELECT sum(n) FROM (SELECT c.city, count(p.id) AS n FROM cities c LEFT JOIN people p ON p.city = c.city GROUP BY 1) s", inexact: true},
+		{
+			name: "public row",
+			sql:  "SELECT count(*) FROM people p WHERE (SELECT c.label FROM cities c WHERE c.city = p.city) = 'first'",
+		},
+		{
+			name: "public key",
+			sql:  "SELECT sum(n) FROM (SELECT c.label, count(*) AS n FROM people p JOIN cities c ON c.city = p.city GROUP BY 1) s", inexact: true,
+		},
+		{
+			name: "public row kept",
+			sql:  "SELECT sum(n) FROM (SELECT c.city, count(p.id) AS n FROM cities c LEFT JOIN people p ON p.city = c.city GROUP BY 1) s", inexact: true,
+		},
 		{name: "public table of the collation", sql: "SELECT count(*) FROM people p JOIN towns c ON c.city = p.city"},
-		{name: "its key", sql: "SELECT sum(n) FROM (SELECT c.label, count(*) AS n FROM people p JOIN towns c ON c.city = p.city GROUP BY 1) s"},
+		{
+			name: "its key",
+			sql:  "SELECT sum(n) FROM (SELECT c.label, count(*) AS n FROM people p JOIN towns c ON c.city = p.city GROUP BY 1) s",
+		},
 		{name: "distinct values", sql: "SELECT count(DISTINCT city) FROM people", inexact: true},
-		{name: "rows per spelling", sql: "SELECT sum(c) FROM (SELECT person_id, city, count(*) AS c FROM events GROUP BY person_id, city) s"},
+		{
+			name: "rows per spelling",
+			sql:  "SELECT sum(c) FROM (SELECT person_id, city, count(*) AS c FROM events GROUP BY person_id, city) s",
+		},
 		{name: "distinct rows", sql: "SELECT count(*) FROM (SELECT DISTINCT person_id, city FROM events) s"},
-		{name: "parameters", sql: "SELECT count(*) FROM people p JOIN (VALUES ($1::text), ($2::text)) x(k) ON x.k = p.city", values: []value{{25, "ann"}, {25, "ANN"}}},
-		{name: "parameter keys", sql: "SELECT sum(n) FROM (SELECT CASE WHEN age < 30 THEN $1::text WHEN age < 60 THEN $2::text ELSE city END AS c, count(*) AS n FROM people GROUP BY 1) s", values: []value{{25, "ann"}, {25, "ANN"}}},
+		{
+			name: "parameters", sql: "SELECT count(*) FROM people p JOIN (VALUES ($1::text), ($2::text)) x(k) ON x.k = p.city",
+			values: []value{{25, "ann"}, {25, "ANN"}},
+		},
+		{
+			name: "parameter keys",
+			sql:  "SELECT sum(n) FROM (SELECT CASE WHEN age < 30 THEN $1::text WHEN age < 60 THEN $2::text ELSE city END AS c, count(*) AS n FROM people GROUP BY 1) s", values: []value{{25, "ann"}, {25, "ANN"}},
+		},
 	}
 	for name, domain := range map[string]string{
 		"two spellings declared":  "values: [ann, ANN, bob, Bob]",

@@ -42,18 +42,27 @@ func familyPolicy() string {
 `
 }
 
-// TestBreachForeignKeysOfAnotherType: a foreign key of the policy that compares otherwise than the key it refers to gives a row
-// two units. Every command that compares the policy with the databases refuses it, and says which column.
+// TestBreachForeignKeysOfAnotherType: a foreign key of the policy that compares otherwise than the key it refers to
+// gives a row two units. Every command that compares the policy with the databases refuses it, and says which column.
 func TestBreachForeignKeysOfAnotherType(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make guards asks it")
 	}
 	for _, c := range []struct{ name, key, value, change, want string }{
-		{"float8 to bigint", "bigint", "9007199254740992 + i", "ALTER TABLE children ALTER mother_ref TYPE float8", "mother_ref"},
+		{
+			"float8 to bigint", "bigint", "9007199254740992 + i", "ALTER TABLE children ALTER mother_ref TYPE float8",
+			"mother_ref",
+		},
 		{"real to int", "int", "16777216 + i", "ALTER TABLE children ALTER mother_ref TYPE float4", "mother_ref"},
 		{"float8 to numeric", "numeric", "1 + i / 1e20", "ALTER TABLE children ALTER mother_ref TYPE float8", "mother_ref"},
-		{"timestamptz to timestamp", "timestamp", "timestamp '2024-03-10 01:30' + i * interval '1 hour'", "SET TimeZone = 'America/New_York'; ALTER TABLE children ALTER mother_ref TYPE timestamptz", "mother_ref"},
-		{"text that knows no case to text", "text", "(ARRAY['ann','ANN'])[i]", "ALTER TABLE children ALTER mother_ref TYPE text COLLATE ci", "mother_ref"},
+		{
+			"timestamptz to timestamp", "timestamp", "timestamp '2024-03-10 01:30' + i * interval '1 hour'",
+			"SET TimeZone = 'America/New_York'; ALTER TABLE children ALTER mother_ref TYPE timestamptz", "mother_ref",
+		},
+		{
+			"text that knows no case to text", "text", "(ARRAY['ann','ANN'])[i]",
+			"ALTER TABLE children ALTER mother_ref TYPE text COLLATE ci", "mother_ref",
+		},
 		{"a key of float8", "bigint", "i", "ALTER TABLE toys ALTER child_ref TYPE float8", "child_ref"},
 		{"int to bigint", "bigint", "i", "ALTER TABLE children ALTER mother_ref TYPE int", ""},
 		{"varchar to text", "text", "'m' || i", "ALTER TABLE children ALTER mother_ref TYPE varchar(20)", ""},
@@ -85,11 +94,12 @@ func TestBreachForeignKeysOfAnotherType(t *testing.T) {
 	}
 }
 
-// TestBreachForeignKeyRetypedWhileServing: a proxy that was started before the column became another type either does not answer or
-// gives no row two units.
+// TestBreachForeignKeyRetypedWhileServing: a proxy that was started before the column became another type either does
+// not answer or gives no row two units.
 func TestBreachForeignKeyRetypedWhileServing(t *testing.T) {
 	p := start(t, familyPolicy(), fmt.Sprintf(family, "bigint", "9007199254740992 + i"))
-	pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser), "ALTER TABLE children ALTER mother_ref TYPE float8; INSERT INTO mothers VALUES (9007199254740992, 3); DELETE FROM children WHERE child_id = 2; DELETE FROM mothers WHERE mother_key > 9007199254740993")
+	pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser),
+		"ALTER TABLE children ALTER mother_ref TYPE float8; INSERT INTO mothers VALUES (9007199254740992, 3); DELETE FROM children WHERE child_id = 2; DELETE FROM mothers WHERE mother_key > 9007199254740993")
 	if a := putQuestion(t, p.dsn("alice"), question{name: "count", sql: "SELECT count(*) FROM children"}, 0); a.code == "" && total(a.column) > 1 {
 		t.Errorf("one row of children counts %v times", a)
 	}

@@ -18,8 +18,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// town is a database whose columns have the types that are written in more than one way: floats, times, intervals, bytes. No
-// value is as frequent as its neighbours, so a constant that is read as another one shows. Nobody's values are near the bounds of townPolicy, and nobody has more rows than it allows, so true answers are PostgreSQL's.
+// town is a database whose columns have the types that are written in more than one way: floats, times, intervals,
+// bytes. No value is as frequent as its neighbours, so a constant that is read as another one shows. Nobody's values
+// are near the bounds of townPolicy, and nobody has more rows than it allows, so true answers are PostgreSQL's.
 const town = `
 CREATE TABLE people (id bigint PRIMARY KEY, name text NOT NULL, age int NOT NULL, weight float8 NOT NULL, height float4 NOT NULL, price numeric(10,2) NOT NULL,
   seen timestamptz NOT NULL, met timestamp NOT NULL, day date NOT NULL, hour time NOT NULL, stay interval NOT NULL, tag bytea NOT NULL);
@@ -224,7 +225,8 @@ func promised(t *testing.T, dsn string, q question, format int16) float64 {
 	return sum
 }
 
-// refusals that follow from statement, policy and schema alone; the others depend on what main did, or on earlier statements.
+// refusals that follow from statement, policy and schema alone; the others depend on what main did, or on earlier
+// statements.
 func public(code string) bool {
 	switch code {
 	case "0A000", "42501", "22023", "42804", "42883", "54001", "22003", "22007", "22008", "22P02", "22P03":
@@ -233,9 +235,9 @@ func public(code string) bool {
 	return false
 }
 
-// slack is what noise adds to n answers with a sensitivity: at ε = loud its scale is at most sensitivity/loud, or 1/64, and it
-// exceeds 40 times its scale once in e^40 draws. Answers are whole numbers. (A sum over some hundred groups of sums has noise in
-// few of them: that it exceeds this, which takes five unit steps, is less likely than 1e-7.)
+// slack is what noise adds to n answers with a sensitivity: at ε = loud its scale is at most sensitivity/loud, or 1/64,
+// and it exceeds 40 times its scale once in e^40 draws. Answers are whole numbers. (A sum over some hundred groups of
+// sums has noise in few of them: that it exceeds this, which takes five unit steps, is less likely than 1e-7.)
 func slack(n int, sensitivity float64) float64 {
 	return float64(n) * math.Floor(40*max(sensitivity/loud, 1.0/64))
 }
@@ -248,8 +250,8 @@ type round struct {
 	sensitivity float64
 }
 
-// betray asks every question with ada there and with ada gone, with values in both formats. Whatever the answers are, they
-// differ by no more than is charged for, and a refusal does not depend on her; without her, they are PostgreSQL's.
+// betray asks every question with ada there and with ada gone, with values in both formats. Whatever the answers are,
+// they differ by no more than is charged for, and a refusal does not depend on her; without her, they are PostgreSQL's.
 func betray(t *testing.T, p *proxy, arrive, leave string, questions []question) {
 	t.Helper()
 	admin := p.server.DSN(p.db, pgserver.Superuser)
@@ -284,7 +286,8 @@ func betray(t *testing.T, p *proxy, arrive, leave string, questions []question) 
 			r.judge(t, admin, r.with, without, complain)
 		}
 		if faults != nil {
-			t.Errorf("%s: %s (format %d): %s; with ada %v, without %v\n%s", r.name, strings.ReplaceAll(r.set, "SET ", ""), r.format, strings.Join(faults, "; "), r.with, without, r.sql)
+			t.Errorf("%s: %s (format %d): %s; with ada %v, without %v\n%s", r.name, strings.ReplaceAll(r.set, "SET ", ""),
+				r.format, strings.Join(faults, "; "), r.with, without, r.sql)
 		}
 	}
 }
@@ -303,7 +306,8 @@ func (r *round) judge(t *testing.T, admin string, with, without answer, complain
 	if r.inexact {
 		return
 	}
-	if truth := putQuestion(t, admin, r.question, pgtype.TextFormatCode); truth.code != "" || math.Abs(total(truth.column)-total(without.column)) > room {
+	if truth := putQuestion(t, admin, r.question, pgtype.TextFormatCode); truth.code != "" ||
+		math.Abs(total(truth.column)-total(without.column)) > room {
 		complain("PostgreSQL says %v", truth)
 	}
 }

@@ -65,7 +65,9 @@ func TestBudgetEndsExactly(t *testing.T) {
 		t.Errorf("left after kill -9: %s", left)
 	}
 	// The statements of one message are charged one by one: the first has what is left, and ROLLBACK gives nothing back.
-	if _, code := p.ask("bob", "BEGIN; SELECT count(*) FROM patients WHERE age = 4; ROLLBACK; SELECT count(*) FROM patients WHERE age = 3"); code != "53400" {
+	if _,
+		code := p.ask(
+		"bob", "BEGIN; SELECT count(*) FROM patients WHERE age = 4; ROLLBACK; SELECT count(*) FROM patients WHERE age = 3"); code != "53400" {
 		t.Fatalf("two halves where one is left: %q, want 53400", code)
 	}
 	if left := p.left("bob"); left != "0" {
@@ -96,7 +98,8 @@ func TestMainFailsWhileMeasuring(t *testing.T) {
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(context.Background(), sql).ReadAll()
 	var e *pgconn.PgError
-	if !errors.As(err, &e) || e.Code != "XX000" || e.Message != "the main database failed while measuring" || e.Detail != "" || e.Where != "" || e.TableName != "" {
+	if !errors.As(err, &e) || e.Code != "XX000" || e.Message != "the main database failed while measuring" ||
+		e.Detail != "" || e.Where != "" || e.TableName != "" {
 		t.Errorf("measuring without rights: %+v", err)
 	}
 	if left := p.left("bob"); left != "0.5" {
@@ -140,8 +143,8 @@ func TestTimeoutsKeepTheCharge(t *testing.T) {
 	}
 }
 
-// TestIndexGone: "one row per unit" is proven by an index. When it goes, the plan that rested on it fails once, closed, and
-// the next one enforces in SQL what it no longer knows.
+// TestIndexGone: "one row per unit" is proven by an index. When it goes, the plan that rested on it fails once, closed,
+// and the next one enforces in SQL what it no longer knows.
 func TestIndexGone(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	const sql = "SELECT count(*) FROM patients WHERE age > 32"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCertifyCommand: an auditor has a statement's queries for main from EXPLAIN (FORMAT JSON), and what follows from them from
-// `dpproxy certify`, which does not believe them: a wider clamp beside the same claim is no longer certified.
+// TestCertifyCommand: an auditor has a statement's queries for main from EXPLAIN (FORMAT JSON), and what follows from
+// them from `dpproxy certify`, which does not believe them: a wider clamp beside the same claim is no longer certified.
 func TestCertifyCommand(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	const statement = "SELECT count(*), sum(least(age, 90)) FROM patients"
@@ -36,7 +36,8 @@ func TestCertifyCommand(t *testing.T) {
 			Missing    string
 			Derivation []any
 		}
-		if problem := json.Unmarshal(out, &readings); problem != nil || len(readings) != 1 || len(readings[0].Derivation) == 0 {
+		if problem := json.Unmarshal(out, &readings); problem != nil || len(readings) != 1 ||
+			len(readings[0].Derivation) == 0 {
 			t.Fatalf("%v, %v: %s", err, problem, out)
 		}
 		if r := readings[0]; r.Certified != (err == nil) {

@@ -61,7 +61,10 @@ tables:
 
 // clinicPolicy is the policy of most tests; each line of more is a top-level key.
 func clinicPolicy(more ...string) string {
-	return policyHead + strings.Join(append([]string{"accounting: {method: rdp, delta: 1e-6}", "defaults: {epsilon: 0.5, epsilon_max: 5}"}, more...), "\n") + "\n"
+	return policyHead + strings.Join(append([]string{
+		"accounting: {method: rdp, delta: 1e-6}",
+		"defaults: {epsilon: 0.5, epsilon_max: 5}",
+	}, more...), "\n") + "\n"
 }
 
 // everyKeyPolicy shows every declared key, so that noise does not decide which rows there are.
@@ -71,5 +74,6 @@ func everyKeyPolicy() string {
 
 // purePolicy adds up ε.
 func purePolicy(more ...string) string {
-	return policyHead + strings.Join(append([]string{"accounting: {method: pure}", "defaults: {epsilon: 0.5, epsilon_max: 5}"}, more...), "\n") + "\n"
+	return policyHead + strings.Join(
+		append([]string{"accounting: {method: pure}", "defaults: {epsilon: 0.5, epsilon_max: 5}"}, more...), "\n") + "\n"
 }

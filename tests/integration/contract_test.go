@@ -15,7 +15,8 @@ func TestSecondServeOnOneLedgerFileExitsOne(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	out, err := p.command("serve").CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "in use by another process") || strings.Contains(string(out), "goroutine") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "in use by another process") ||
+		strings.Contains(string(out), "goroutine") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -57,7 +58,11 @@ func TestBudgetCommandTakesFlagsAnywhere(t *testing.T) {
 	if _, err := p.connect(func(c *pgx.ConnConfig) { c.User = "bob" }).Exec(context.Background(), measured); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"budget", "--policy", p.policy, "show", "--json"}, {"budget", "show", "--json", "--policy", p.policy}, {"--policy", p.policy, "budget", "show", "--json"}} {
+	for _, args := range [][]string{
+		{"budget", "--policy", p.policy, "show", "--json"},
+		{"budget", "show", "--json", "--policy", p.policy},
+		{"--policy", p.policy, "budget", "show", "--json"},
+	} {
 		out, err := exec.Command(executable, args...).Output()
 		if err != nil || !strings.Contains(string(out), `"epsilon_spent": 0.5`) {
 			t.Errorf("%v: %v\n%s", args, err, out)
@@ -111,11 +116,15 @@ func TestMarginsDecideTheCost(t *testing.T) {
 	}
 	const laplace20 = 0.148 // ln(20)/ε − ½ = 20
 	near("a margin of 20", cost("SELECT dpproxy.within(count(*), 20) FROM patients WHERE age > 10"), laplace20)
-	near("a margin of 20 beside a sum", cost("SELECT dpproxy.within(count(*), 20) AS n, sum(age) FROM patients WHERE age > 11"), 0.25+laplace20)
-	near("another margin of the same question", cost("SELECT dpproxy.within(count(*), 40) FROM patients WHERE age > 10"), laplace20/2)
+	near("a margin of 20 beside a sum",
+		cost("SELECT dpproxy.within(count(*), 20) AS n, sum(age) FROM patients WHERE age > 11"), 0.25+laplace20)
+	near("another margin of the same question", cost("SELECT dpproxy.within(count(*), 40) FROM patients WHERE age > 10"),
+		laplace20/2)
 	near("the first again", cost("SELECT dpproxy.within(count(*), 20) FROM patients WHERE age > 10"), 0)
 	var width int64
-	if err := conn.QueryRow(ctx, "SELECT dpproxy.interval_high(count(*)) - dpproxy.interval_low(count(*)) FROM patients WHERE age > 12 HAVING dpproxy.within(count(*), 20) > 0").Scan(&width); err != nil || width > 40 {
+	if err := conn.QueryRow(
+		ctx,
+		"SELECT dpproxy.interval_high(count(*)) - dpproxy.interval_low(count(*)) FROM patients WHERE age > 12 HAVING dpproxy.within(count(*), 20) > 0").Scan(&width); err != nil || width > 40 {
 		t.Errorf("interval of width %d, %v", width, err)
 	}
 	near("dpproxy.margin", cost("SET dpproxy.margin = '20'; SELECT count(*) FROM patients WHERE age > 13"), laplace20)

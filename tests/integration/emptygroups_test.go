@@ -15,37 +15,58 @@ import (
 
 // TestEmptyGroups asks where noise is nil. No patient has gout, and none is in ward C or in none.
 func TestEmptyGroups(t *testing.T) {
-	p := start(t, strings.Replace(purePolicy(), "epsilon: 0.5, epsilon_max: 5", "epsilon: 500, epsilon_max: 1000", 1), clinic)
+	p := start(t, strings.Replace(purePolicy(), "epsilon: 0.5, epsilon_max: 5", "epsilon: 500, epsilon_max: 1000", 1),
+		clinic)
 	var notice *pgconn.Notice
 	conn := p.connect(func(c *pgx.ConnConfig) { c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n } })
 	const unread = "No private row was read: the groups are the declared values of the keys, whether or not a row has them."
 	for _, c := range []struct{ sql, dropped, kept, hint string }{
-		{"SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis", "asthma 333, cold 334, flu 333", "asthma 333, cold 334, flu 333, gout 0", ""},
+		{
+			"SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis", "asthma 333, cold 334, flu 333",
+			"asthma 333, cold 334, flu 333, gout 0", "",
+		},
 		{"SELECT diagnosis FROM patients GROUP BY diagnosis", "asthma, cold, flu", "asthma, cold, flu, gout", unread},
 		{"SELECT DISTINCT diagnosis FROM patients ORDER BY 1", "asthma, cold, flu", "asthma, cold, flu, gout", unread},
-		{"SELECT count(*), avg(n) FROM (SELECT diagnosis, count(*) AS n FROM patients WHERE age IS NOT NULL GROUP BY diagnosis) s", "3 326.6666666666666667", "4 245.0000000000000000", ""},
-		{"SELECT diagnosis, count(DISTINCT id) FROM patients GROUP BY diagnosis ORDER BY 1 DESC", "flu 333, cold 334, asthma 333", "gout 0, flu 333, cold 334, asthma 333", ""},
-		{"SELECT diagnosis, count(*) FILTER (WHERE age > 200) FROM patients GROUP BY diagnosis", "asthma 0, cold 0, flu 0", "asthma 0, cold 0, flu 0, gout 0", ""},
+		{
+			"SELECT count(*), avg(n) FROM (SELECT diagnosis, count(*) AS n FROM patients WHERE age IS NOT NULL GROUP BY diagnosis) s", "3 326.6666666666666667", "4 245.0000000000000000", "",
+		},
+		{
+			"SELECT diagnosis, count(DISTINCT id) FROM patients GROUP BY diagnosis ORDER BY 1 DESC",
+			"flu 333, cold 334, asthma 333", "gout 0, flu 333, cold 334, asthma 333", "",
+		},
+		{
+			"SELECT diagnosis, count(*) FILTER (WHERE age > 200) FROM patients GROUP BY diagnosis", "asthma 0, cold 0, flu 0",
+			"asthma 0, cold 0, flu 0, gout 0", "",
+		},
 		{"SELECT ward, count(*) FROM patients WHERE age < 0 GROUP BY ward", "", "A 0, B 0, C 0, NULL 0", ""},
 		{"SELECT ward, count(*) FROM patients WHERE 1 = 0 GROUP BY ward", "", "A 0, B 0, C 0, NULL 0", unread},
-		{"SELECT ward, count(*) FROM patients WHERE age < 0 GROUP BY GROUPING SETS ((ward), ())", "NULL 0", "A 0, B 0, C 0, NULL 0, NULL 0", ""},
-		{"SELECT w.ward, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward GROUP BY w.ward ORDER BY 1", "A 500, B 500, C 0", "A 500, B 500, C 0", ""},
+		{
+			"SELECT ward, count(*) FROM patients WHERE age < 0 GROUP BY GROUPING SETS ((ward), ())", "NULL 0",
+			"A 0, B 0, C 0, NULL 0, NULL 0", "",
+		},
+		{
+			"SELECT w.ward, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward GROUP BY w.ward ORDER BY 1",
+			"A 500, B 500, C 0", "A 500, B 500, C 0", "",
+		},
 	} {
 		for set, want := range map[string]string{"drop": c.dropped, "keep": c.kept} {
 			got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; "+c.sql)
 			if got != want {
 				t.Errorf("%s: %s\ngives %s\nwant  %s", set, c.sql, got, want)
 			}
-			if hint := notice.Hint; set == "keep" && !strings.Contains(hint, c.hint) || set == "drop" && strings.Contains(hint, unread) && c.kept != "" && !strings.Contains(c.sql, "1 = 0") {
+			if hint := notice.Hint; set == "keep" && !strings.Contains(hint, c.hint) || set == "drop" &&
+				strings.Contains(hint, unread) && c.kept != "" && !strings.Contains(c.sql, "1 = 0") {
 				t.Errorf("%s: %s\nhint %q", set, c.sql, hint)
 			}
 		}
 	}
-	// A sum has noise also here: of the four groups an empty one is among those that are shown in 5% of the answers at most.
+	// A sum has noise also here: of the four groups an empty one is among those that are shown in 5% of the answers at
+	// most.
 	const asked = 40
 	wrong := map[string]int{}
 	for i := range asked {
-		sql := fmt.Sprintf("SELECT diagnosis, sum(cost) AS s FROM visits v JOIN patients p ON p.id = v.patient_id WHERE p.income >= %d GROUP BY diagnosis ORDER BY s DESC LIMIT 4", i)
+		sql := fmt.Sprintf(
+			"SELECT diagnosis, sum(cost) AS s FROM visits v JOIN patients p ON p.id = v.patient_id WHERE p.income >= %d GROUP BY diagnosis ORDER BY s DESC LIMIT 4", i)
 		for set, rows := range map[string]int{"drop": 3, "keep": 4} {
 			if strings.Count(rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; "+sql), ",")+1 != rows {
 				wrong[set]++
@@ -56,7 +77,8 @@ func TestEmptyGroups(t *testing.T) {
 		t.Errorf("of %d answers of sums, so many have not the groups that are there: %v", asked, wrong)
 	}
 	for set, want := range map[string]string{"drop": "empty groups: dropped", "keep": "empty groups: kept"} {
-		if got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; EXPLAIN SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis"); !strings.Contains(got, want) {
+		if got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+
+			"; EXPLAIN SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis"); !strings.Contains(got, want) {
 			t.Errorf("EXPLAIN has no %q:\n%s", want, got)
 		}
 	}
@@ -71,7 +93,8 @@ func TestEmptyGroups(t *testing.T) {
 		}
 	}
 	var refused *pgconn.PgError
-	if _, err := conn.Exec(context.Background(), "SET dpproxy.empty_groups = hide"); !errors.As(err, &refused) || refused.Code != "22023" {
+	if _, err := conn.Exec(context.Background(), "SET dpproxy.empty_groups = hide"); !errors.As(err, &refused) ||
+		refused.Code != "22023" {
 		t.Errorf("a value that there is not: %v", err)
 	}
 }
@@ -106,21 +129,27 @@ func TestOfNothing(t *testing.T) {
 	if got := rowsText(t, conn, "SELECT "+aggregates+", count(*) > 0, EXISTS (SELECT 1 FROM patients) FROM patients"); strings.Contains(got, "NULL") || !strings.HasSuffix(got, "t t") {
 		t.Errorf("of all patients: %s", got)
 	}
-	if got := rowsText(t, conn, "EXPLAIN SELECT max(age) FROM patients"); !strings.Contains(got, "max(age) over no rows is a value between its bounds") {
+	if got := rowsText(t, conn, "EXPLAIN SELECT max(age) FROM patients"); !strings.Contains(
+		got, "max(age) over no rows is a value between its bounds") {
 		t.Errorf("EXPLAIN says nothing of an empty set:\n%s", got)
 	}
-	if rowsText(t, conn, "SELECT ward, count(*) FROM patients WHERE income < 60 GROUP BY ward"); !strings.Contains(notice.Hint, "groups are not shown: they cannot be told from empty ones") {
+	if rowsText(t, conn, "SELECT ward, count(*) FROM patients WHERE income < 60 GROUP BY ward"); !strings.Contains(
+		notice.Hint, "groups are not shown: they cannot be told from empty ones") {
 		t.Errorf("of wards without patients: %q", notice.Hint)
 	}
 }
 
-// TestSmallGroupsAreAnnounced: partition selection says what it does not show before it is paid for, and is refused where it shows nothing.
+// TestSmallGroupsAreAnnounced: partition selection says what it does not show before it is paid for, and is refused
+// where it shows nothing.
 func TestSmallGroupsAreAnnounced(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	var notice *pgconn.Notice
 	conn := p.connect(func(c *pgx.ConnConfig) { c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n } })
 	const hint = " units (patient) are not shown"
-	for _, sql := range []string{"SELECT left(name, 9), count(*) FROM patients GROUP BY 1", "SELECT left(name, 7), count(*) FROM patients GROUP BY 1"} {
+	for _, sql := range []string{
+		"SELECT left(name, 9), count(*) FROM patients GROUP BY 1",
+		"SELECT left(name, 7), count(*) FROM patients GROUP BY 1",
+	} {
 		rowsText(t, conn, sql)
 		if !strings.Contains(notice.Hint, hint) {
 			t.Errorf("%s: hint %q", sql, notice.Hint)

@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// TestReloadServeAndCheckRefuseAlike gives each a policy that main's types, collations or row-level security make unsafe:
-// check --live and serve end with the problem, and a running proxy keeps its policy.
+// TestReloadServeAndCheckRefuseAlike gives each a policy that main's types, collations or row-level security make
+// unsafe: check --live and serve end with the problem, and a running proxy keeps its policy.
 func TestReloadServeAndCheckRefuseAlike(t *testing.T) {
 	good := strings.Replace(clinicPolicy(), "      visit_id:   {}\n", "      visit_id:   {}\n      note:       {}\n", 1)
 	p := start(t, good, clinic+`
@@ -28,8 +28,9 @@ ALTER TABLE visits ADD note text COLLATE folds;`)
 			want: "tables.lab_results.privacy_unit.via: value is double precision and public.visits.visit_id is bigint, which do not compare as one",
 		},
 		{
-			name: "a unit that folds", old: "privacy_unit: {name: patient, column: patient_id}", fresh: "privacy_unit: {name: patient, column: note}",
-			want: "tables.visits.privacy_unit.column: note is text COLLATE public.folds (not deterministic)",
+			name: "a unit that folds", old: "privacy_unit: {name: patient, column: patient_id}",
+			fresh: "privacy_unit: {name: patient, column: note}",
+			want:  "tables.visits.privacy_unit.column: note is text COLLATE public.folds (not deterministic)",
 		},
 		{
 			name: "values that fold", old: "note:       {}", fresh: "note:       {values: [ann, ANN]}",
@@ -40,7 +41,8 @@ ALTER TABLE visits ADD note text COLLATE folds;`)
 			want: `tables.visits.columns.cost.values: \"1.0\" and \"1.00\" are equal as numeric(10,2)`,
 		},
 		{
-			name: "row-level security", broken: "ALTER TABLE wards ENABLE ROW LEVEL SECURITY", mend: "ALTER TABLE wards DISABLE ROW LEVEL SECURITY",
+			name: "row-level security", broken: "ALTER TABLE wards ENABLE ROW LEVEL SECURITY",
+			mend: "ALTER TABLE wards DISABLE ROW LEVEL SECURITY",
 			want: "wards: it has row-level security that applies to main's role",
 		},
 	} {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestExplainOfRows: a statement that would return private rows has a plan, the shadow's, which says that it would be refused. Its first line
-// has the costs that postgres_fdw reads. What the planner would evaluate passes the checks of what runs there.
+// TestExplainOfRows: a statement that would return private rows has a plan, the shadow's, which says that it would be
+// refused. Its first line has the costs that postgres_fdw reads. What the planner would evaluate passes the checks of
+// what runs there.
 func TestExplainOfRows(t *testing.T) {
 	ctx := context.Background()
 	p := start(t, clinicPolicy(), clinic)
@@ -36,13 +37,16 @@ func TestExplainOfRows(t *testing.T) {
 		"SELECT id FROM patients WHERE age > $1":                                                   {30},
 	} {
 		lines, err := explain(sql, args...)
-		if err != nil || len(lines) < 2 || !costs.MatchString(lines[0]) || lines[len(lines)-1] != "it would be refused: rows of a private table are never returned" {
+		if err != nil || len(lines) < 2 || !costs.MatchString(lines[0]) ||
+			lines[len(lines)-1] != "it would be refused: rows of a private table are never returned" {
 			t.Errorf("%s: %v\n%s", sql, err, strings.Join(lines, "\n"))
 		}
 	}
 	for _, sql := range []string{
-		"SELECT id FROM patients WHERE pg_sleep(0) IS NULL", "SELECT id FROM patients WHERE length(pg_read_file('PG_VERSION')) = age",
-		"SELECT id FROM patients, secrets", "SELECT id, set_config('search_path', '', false) FROM patients", "SELECT id FROM patients FOR UPDATE",
+		"SELECT id FROM patients WHERE pg_sleep(0) IS NULL",
+		"SELECT id FROM patients WHERE length(pg_read_file('PG_VERSION')) = age",
+		"SELECT id FROM patients, secrets", "SELECT id, set_config('search_path', '', false) FROM patients",
+		"SELECT id FROM patients FOR UPDATE",
 	} {
 		if lines, err := explain(sql); err == nil {
 			t.Errorf("%s: %q", sql, lines)
@@ -58,7 +62,8 @@ func TestDumpIsRefused(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	dump := exec.Command("pg_dump", "-s", p.dsn("alice"))
 	out, err := dump.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "pg_dump is not answered") || !strings.Contains(string(out), "Dump the main database itself") {
+	if err == nil || !strings.Contains(string(out), "pg_dump is not answered") ||
+		!strings.Contains(string(out), "Dump the main database itself") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// breakFloats makes every measure that compares floats fail, in public: main's role loses its right to. Parse analysis does not look at rights on
-// functions, so this is found when a measure starts.
+// breakFloats makes every measure that compares floats fail, in public: main's role loses its right to. Parse analysis
+// does not look at rights on functions, so this is found when a measure starts.
 const (
 	breakFloats = "REVOKE EXECUTE ON FUNCTION pg_catalog.float8gt(float8, float8) FROM PUBLIC"
 	mendFloats  = "GRANT EXECUTE ON FUNCTION pg_catalog.float8gt(float8, float8) TO PUBLIC"
@@ -99,7 +99,8 @@ func TestFailuresAreUsedUp(t *testing.T) {
 	if out, err := p.command("budget", "show").Output(); err != nil || !strings.Contains(string(out), "5/5") {
 		t.Errorf("budget show: %v\n%s", err, out)
 	}
-	if out, err := p.command("budget", "clear", "alice").CombinedOutput(); err != nil || !strings.Contains(string(out), "5 statements") {
+	if out, err := p.command("budget", "clear", "alice").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "5 statements") {
 		t.Errorf("budget clear: %v\n%s", err, out)
 	}
 	if used, _ := p.failuresUsed("alice"); used != 0 {
@@ -160,7 +161,8 @@ func TestParallelSessionsDoNotPassTheLimit(t *testing.T) {
 // main has failed on does, and leaves no answer behind.
 func TestStatementsInFlightEndAlike(t *testing.T) {
 	p := start(t, purePolicy("failures: {per_period: 1}"), clinic)
-	const succeeds, fails = "SELECT count(*) FROM visits WHERE minutes > 10", "SELECT count(*) FROM lab_results WHERE value > 1"
+	const succeeds, fails = "SELECT count(*) FROM visits WHERE minutes > 10",
+		"SELECT count(*) FROM lab_results WHERE value > 1"
 	pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser), breakFloats)
 	unlock := p.lock("visits", "lab_results")
 	var all sync.WaitGroup
@@ -177,7 +179,8 @@ func TestStatementsInFlightEndAlike(t *testing.T) {
 	if codes != [2]string{"55000", "55000"} {
 		t.Errorf("in flight: %q, want 55000 twice", codes)
 	}
-	if out, err := p.command("budget", "clear", "alice").CombinedOutput(); err != nil || !strings.Contains(string(out), "1 statements") {
+	if out, err := p.command("budget", "clear", "alice").CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "1 statements") {
 		t.Errorf("budget clear: %v\n%s: only the failure that was told counts", err, out)
 	}
 	before := p.left("alice")
@@ -186,7 +189,8 @@ func TestStatementsInFlightEndAlike(t *testing.T) {
 	}
 }
 
-// terminate ends main's connection of the one measure that waits for a lock, and returns when another waits or none does.
+// terminate ends main's connection of the one measure that waits for a lock, and returns when another waits or none
+// does.
 func (p *proxy) terminate(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), p.server.DSN(p.db, pgserver.Superuser))
@@ -201,7 +205,8 @@ func (p *proxy) terminate(t *testing.T) {
 	}
 	eventually(t, "the connection has ended", func() bool {
 		var still int
-		if err := conn.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid).Scan(&still); err != nil {
+		if err := conn.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", pid).Scan(
+			&still); err != nil {
 			t.Fatal(err)
 		}
 		return still == 0

@@ -15,8 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// TestPostgresFDW: another PostgreSQL has the proxy's tables as foreign ones, by postgres_fdw, whether or not it asks what they cost. Aggregates
-// that it pushes down are answered with noise; what it would compute from rows is refused.
+// TestPostgresFDW: another PostgreSQL has the proxy's tables as foreign ones, by postgres_fdw, whether or not it asks
+// what they cost. Aggregates that it pushes down are answered with noise; what it would compute from rows is refused.
 func TestPostgresFDW(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	host, port, err := net.SplitHostPort(p.addr)
@@ -37,15 +37,21 @@ func TestPostgresFDW(t *testing.T) {
 			}
 			defer conn.Close(ctx)
 			var tables string
-			if err := conn.QueryRow(ctx, "SELECT string_agg(foreign_table_name, ' ' ORDER BY foreign_table_name) FROM information_schema.foreign_tables").Scan(&tables); err != nil || tables != "lab_results patients visits wards" {
+			if err := conn.QueryRow(
+				ctx,
+				"SELECT string_agg(foreign_table_name, ' ' ORDER BY foreign_table_name) FROM information_schema.foreign_tables").Scan(&tables); err != nil || tables != "lab_results patients visits wards" {
 				t.Fatalf("imported %q: %v", tables, err)
 			}
 			var n int
 			var age float64
-			if err := conn.QueryRow(ctx, "SELECT count(*), avg(age) FROM clinic.patients").Scan(&n, &age); err != nil || n < 800 || n > 1200 || age < 30 || age > 70 { // 1000 and 49.5: ε 0.5 is 100 scales off
+			// 1000 and 49.5: ε 0.5 is 100 scales off
+			if err := conn.QueryRow(ctx, "SELECT count(*), avg(age) FROM clinic.patients").Scan(&n, &age); err != nil ||
+				n < 800 || n > 1200 || age < 30 || age > 70 {
 				t.Errorf("count %d, average age %g: %v", n, age, err)
 			}
-			rows, err := conn.Query(ctx, "SELECT diagnosis, count(*) FROM clinic.patients WHERE age > 30 GROUP BY diagnosis ORDER BY diagnosis")
+			rows,
+				err := conn.Query(
+				ctx, "SELECT diagnosis, count(*) FROM clinic.patients WHERE age > 30 GROUP BY diagnosis ORDER BY diagnosis")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,11 +62,15 @@ func TestPostgresFDW(t *testing.T) {
 				t.Errorf("groups %q: %v", groups, err)
 			}
 			var beds int
-			if err := conn.QueryRow(ctx, "SELECT sum(beds) FROM clinic.wards WHERE floor > 1").Scan(&beds); err != nil || beds != 42 {
+			if err := conn.QueryRow(ctx, "SELECT sum(beds) FROM clinic.wards WHERE floor > 1").Scan(&beds); err != nil ||
+				beds != 42 {
 				t.Errorf("beds of a public table: %d, %v", beds, err)
 			}
 			var refused *pgconn.PgError
-			for _, sql := range []string{"SELECT age FROM clinic.patients", "SELECT count(*) FROM clinic.patients WHERE random() < 1", "ANALYZE clinic.patients"} {
+			for _, sql := range []string{
+				"SELECT age FROM clinic.patients",
+				"SELECT count(*) FROM clinic.patients WHERE random() < 1", "ANALYZE clinic.patients",
+			} {
 				if _, err := conn.Exec(ctx, sql); !errors.As(err, &refused) || refused.Code != "42501" {
 					t.Errorf("%s: %v", sql, err)
 				}

@@ -50,7 +50,8 @@ func pgxSession(t *testing.T, conn *pgx.Conn) {
 			t.Errorf("count: %d, %v", n, err)
 		}
 	}
-	rows, err := conn.Query(ctx, "SELECT diagnosis, count(*), avg(income), avg(weight) FROM patients GROUP BY 1 ORDER BY 1")
+	rows,
+		err := conn.Query(ctx, "SELECT diagnosis, count(*), avg(income), avg(weight) FROM patients GROUP BY 1 ORDER BY 1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +71,14 @@ func pgxSession(t *testing.T, conn *pgx.Conn) {
 	}
 	var beds int32
 	var day time.Time
-	if err := conn.QueryRow(ctx, "SELECT beds, $1::date + 1 FROM wards WHERE ward = $2", time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), "A").Scan(&beds, &day); err != nil || beds != 30 || day.Month() != time.February {
+	if err := conn.QueryRow(ctx, "SELECT beds, $1::date + 1 FROM wards WHERE ward = $2",
+		time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), "A").Scan(&beds, &day); err != nil || beds != 30 ||
+		day.Month() != time.February {
 		t.Errorf("public: %d, %v, %v", beds, day, err)
 	}
 	for statement, code := range map[string]string{
-		"SELECT name FROM patients": "42501", "SELECT * FROM patients": "42501", "SELECT nope FROM patients": "42703", "SELECT * FROM secrets": "42P01",
+		"SELECT name FROM patients": "42501", "SELECT * FROM patients": "42501", "SELECT nope FROM patients": "42703",
+		"SELECT * FROM secrets":          "42P01",
 		"INSERT INTO wards VALUES ('x')": "42501", "SELEC 1": "42601", "DO 'BEGIN END'": "0A000",
 	} {
 		if _, err := conn.Exec(ctx, statement); sqlState(err) != code {

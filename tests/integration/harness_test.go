@@ -156,7 +156,10 @@ func (p *proxy) stop() {
 
 // dsn is how an analyst connects.
 func (p *proxy) dsn(user string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(user, password), Host: p.addr, Path: "/" + p.db, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(user, password), Host: p.addr, Path: "/" + p.db,
+		RawQuery: "sslmode=disable",
+	}
 	return u.String()
 }
 

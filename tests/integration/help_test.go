@@ -41,7 +41,9 @@ func TestHelp(t *testing.T) {
 		t.Errorf("%d settings and relations have no topic: %v", missing, err)
 	}
 	var plan string
-	if err := conn.QueryRow(ctx, "EXPLAIN SELECT h.topic FROM dpproxy.help h JOIN dpproxy.columns c ON h.text LIKE '%' || c.column_name || '%' WHERE h.topic = $1",
+	if err := conn.QueryRow(
+		ctx,
+		"EXPLAIN SELECT h.topic FROM dpproxy.help h JOIN dpproxy.columns c ON h.text LIKE '%' || c.column_name || '%' WHERE h.topic = $1",
 		"read-only").Scan(&plan); err != nil || plan == "" {
 		t.Errorf("EXPLAIN: %q, %v", plan, err)
 	}
@@ -58,7 +60,10 @@ func TestUnknownNamesPointToColumns(t *testing.T) {
 		{"SELECT * FROM no_such_table", "42P01", `relation "no_such_table" does not exist`, columns},
 		{"SELECT count(*) FROM public.secrets", "42P01", `relation "public.secrets" does not exist`, columns},
 		{"SELECT xyz FROM patients", "42703", `column "xyz" does not exist`, columns},
-		{"SELECT avg(agee) FROM patients", "42703", `column "agee" does not exist`, `Perhaps you meant to reference the column "patients.age".`},
+		{
+			"SELECT avg(agee) FROM patients", "42703", `column "agee" does not exist`,
+			`Perhaps you meant to reference the column "patients.age".`,
+		},
 	} {
 		_, err := conn.Exec(context.Background(), c.sql)
 		var e *pgconn.PgError

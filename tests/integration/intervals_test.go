@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestIntervalsForToolsWithoutNotices: the ends of intervals are columns, of simple, extended and prepared queries alike, around the value that
-// the answer without them has, and the last answer explains itself.
+// TestIntervalsForToolsWithoutNotices: the ends of intervals are columns, of simple, extended and prepared queries
+// alike, around the value that the answer without them has, and the last answer explains itself.
 func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 	ctx := context.Background()
 	p := start(t, clinicPolicy(), clinic)
@@ -54,7 +54,10 @@ func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 	}
 	before := spent(t, conn)
 	exec("SET dpproxy.intervals = on")
-	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeCacheStatement, pgx.QueryExecModeDescribeExec} {
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec,
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeDescribeExec,
+	} {
 		names, wide := read(mode)
 		if !slices.Equal(names, []string{"n", "n_low", "n_high", "diagnosis"}) || len(wide) != len(plain) {
 			t.Fatalf("%s: columns %q, rows %v, and %v", mode, names, wide, plain)
@@ -71,7 +74,8 @@ func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 	}
 	var column, mechanism string
 	var scale, epsilon, last float64
-	if err := conn.QueryRow(ctx, "SELECT column_name, mechanism, scale, margin, epsilon FROM dpproxy.last").Scan(&column, &mechanism, &scale, &last, &epsilon); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT column_name, mechanism, scale, margin, epsilon FROM dpproxy.last").Scan(
+		&column, &mechanism, &scale, &last, &epsilon); err != nil {
 		t.Fatal(err)
 	}
 	if column != "n" || mechanism == "" || scale <= 0 || last < scale || epsilon != 0 {
@@ -82,7 +86,8 @@ func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	fewer := 0.0
-	if err := conn.QueryRow(ctx, "SELECT margin, epsilon FROM dpproxy.last WHERE column_name = 'sum'").Scan(&last, &epsilon); err != nil || epsilon <= 0 {
+	if err := conn.QueryRow(ctx, "SELECT margin, epsilon FROM dpproxy.last WHERE column_name = 'sum'").Scan(
+		&last, &epsilon); err != nil || epsilon <= 0 {
 		t.Fatalf("spent %v, %v", epsilon, err)
 	}
 	fewer = last
@@ -90,11 +95,13 @@ func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 	if _, err := conn.Exec(ctx, "SELECT sum(cost) FROM visits"); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.QueryRow(ctx, "SELECT margin FROM dpproxy.last WHERE column_name = 'sum'").Scan(&last); err != nil || last <= 1.5*fewer {
+	if err := conn.QueryRow(ctx, "SELECT margin FROM dpproxy.last WHERE column_name = 'sum'").Scan(&last); err != nil ||
+		last <= 1.5*fewer {
 		t.Errorf("margin %v with fewer rows, %v without, %v", fewer, last, err)
 	}
 	var n, low, high *int64 // of a table whose policy does not say what is left out
-	if err := conn.QueryRow(ctx, "SELECT count(*) AS n FROM visits").Scan(&n, &low, &high); err != nil || low == nil || high == nil || *low >= *n || *n >= *high {
+	if err := conn.QueryRow(ctx, "SELECT count(*) AS n FROM visits").Scan(&n, &low, &high); err != nil || low == nil ||
+		high == nil || *low >= *n || *n >= *high {
 		t.Errorf("visits: %v, %v, %v, %v", n, low, high, err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 )
 
-// levelsQuestion asks for three levels, whose keys have every value that there can be: nothing but noise sets a total apart from its groups.
+// levelsQuestion asks for three levels, whose keys have every value that there can be: nothing but noise sets a total
+// apart from its groups.
 const levelsQuestion = `SELECT grouping(floor, smoker), floor, smoker, count(*), sum(age), sum(income), count(*) FILTER (WHERE diagnosis = 'flu')%s
 	FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY ROLLUP (floor, smoker)`
 
@@ -42,7 +43,8 @@ func TestGroupingSetsAddUp(t *testing.T) {
 	for i := range 10 {
 		sums := map[int32]int64{}
 		rows, err := conn.Query(context.Background(), fmt.Sprintf(`SELECT grouping(floor, smoker), count(*)
-			FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY GROUPING SETS ((floor), (smoker), ())`, i*8000))
+			FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY GROUPING SETS ((floor), (smoker), ())`,
+			i*8000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +144,9 @@ func TestIntervalsOfLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer main.Close(context.Background())
-	const variance, intervals = ", var_pop(age)", ", var_pop(age), dpproxy.interval_low(count(*)), dpproxy.interval_high(count(*)), " +
-		"dpproxy.interval_low(sum(age)), dpproxy.interval_high(sum(age)), dpproxy.interval_low(var_pop(age)), dpproxy.interval_high(var_pop(age))"
+	const variance, intervals = ", var_pop(age)",
+		", var_pop(age), dpproxy.interval_low(count(*)), dpproxy.interval_high(count(*)), " +
+			"dpproxy.interval_low(sum(age)), dpproxy.interval_high(sum(age)), dpproxy.interval_low(var_pop(age)), dpproxy.interval_high(var_pop(age))"
 	var hits, all [3]int
 	for i := range 40 {
 		truth := map[string][]float64{}

@@ -17,9 +17,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
-// TestMemoryIsBounded: twenty connections of two analysts keep whatever the protocol lets them keep. The proxy's memory follows
-// limits.memory and not them, they read 53200, another connection is answered beside them, and what they had goes back to the system
-// once they have gone.
+// TestMemoryIsBounded: twenty connections of two analysts keep whatever the protocol lets them keep. The proxy's memory
+// follows limits.memory and not them, they read 53200, another connection is answered beside them, and what they had
+// goes back to the system once they have gone.
 func TestMemoryIsBounded(t *testing.T) {
 	const limit, connections = 64 << 20, 20
 	p := start(t, loudPolicy("limits: {memory: 64MB}"), clinic)
@@ -88,7 +88,8 @@ func (a *hoarder) close() { _ = a.conn.Conn.Close() }
 // hoards is how many ways there are.
 const hoards = 7
 
-// fill keeps one kind of thing until there is no memory for more, and then drops it. It returns how often that was refused.
+// fill keeps one kind of thing until there is no memory for more, and then drops it. It returns how often that was
+// refused.
 func (a *hoarder) fill(way int) (refused int64) {
 	megabyte := strings.Repeat("x", 1<<20-100)
 	types := make([]uint32, 65000)
@@ -103,11 +104,16 @@ func (a *hoarder) fill(way int) (refused int64) {
 		case 0: // names of statements
 			batch = append(batch, &pgproto3.Parse{Name: name + megabyte[:1<<20-200], Query: "SELECT 1"})
 		case 1: // texts and their trees
-			batch = append(batch, &pgproto3.Parse{Name: name, Query: "SELECT 1 AS a" + name + " WHERE 1 IN (1" + strings.Repeat(", 1", 2000) + ")"})
+			batch = append(batch, &pgproto3.Parse{Name: name, Query: "SELECT 1 AS a" + name + " WHERE 1 IN (1" +
+				strings.Repeat(", 1", 2000) + ")"})
 		case 2: // values of parameters
-			batch = append(batch, &pgproto3.Parse{Query: "SELECT $1::text"}, &pgproto3.Bind{DestinationPortal: name, Parameters: [][]byte{[]byte(megabyte[:1<<20-300])}})
+			batch = append(batch, &pgproto3.Parse{Query: "SELECT $1::text"}, &pgproto3.Bind{
+				DestinationPortal: name,
+				Parameters:        [][]byte{[]byte(megabyte[:1<<20-300])},
+			})
 		case 3: // rows
-			batch = append(batch, &pgproto3.Query{String: "DECLARE c" + name + " CURSOR WITH HOLD FOR SELECT g, repeat('x', 1000) FROM generate_series(1, 4000) g"},
+			batch = append(batch, &pgproto3.Query{String: "DECLARE c" + name +
+				" CURSOR WITH HOLD FOR SELECT g, repeat('x', 1000) FROM generate_series(1, 4000) g"},
 				&pgproto3.Query{String: "MOVE 1 FROM c" + name})
 		case 4: // types of parameters
 			batch = append(batch, &pgproto3.Parse{Name: name, Query: "SELECT 1 AS a" + name, ParameterOIDs: types})
@@ -116,7 +122,8 @@ func (a *hoarder) fill(way int) (refused int64) {
 			for k := range 40 {
 				sums += fmt.Sprintf(", sum(age + %d)", k)
 			}
-			batch = append(batch, &pgproto3.Parse{Query: "EXPLAIN (FORMAT JSON) SELECT count(*)" + sums + " FROM patients"}, &pgproto3.Bind{DestinationPortal: name})
+			batch = append(batch, &pgproto3.Parse{Query: "EXPLAIN (FORMAT JSON) SELECT count(*)" + sums + " FROM patients"},
+				&pgproto3.Bind{DestinationPortal: name})
 		case 6: // messages that wait for a long statement
 			return a.pipeline(megabyte)
 		}
@@ -146,7 +153,8 @@ func (a *hoarder) pipeline(megabyte string) (refused int64) {
 	a.ask(&pgproto3.Query{String: "ROLLBACK"})
 	a.ask(&pgproto3.Query{String: "SET statement_timeout = 500"})
 	const messages = 8
-	buf, err := (&pgproto3.Query{String: "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b"}).Encode(nil)
+	buf,
+		err := (&pgproto3.Query{String: "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b"}).Encode(nil)
 	for range messages {
 		if err == nil {
 			buf, err = (&pgproto3.Query{String: "/*" + megabyte + "*/"}).Encode(buf)
@@ -201,7 +209,8 @@ func (a *hoarder) answer() (code string) {
 	return ""
 }
 
-// memory is a line of what the system says of the proxy: VmRSS, what it holds resident, or VmHWM, the most that it has held, bytes.
+// memory is a line of what the system says of the proxy: VmRSS, what it holds resident, or VmHWM, the most that it has
+// held, bytes.
 func (p *proxy) memory(line string) (bytes int) {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

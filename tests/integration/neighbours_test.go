@@ -16,10 +16,10 @@ import (
 // falseAlarm is the probability with which a private proxy fails one of these tests.
 const falseAlarm = 1e-6
 
-// TestNeighboursAreIndistinguishable asks two proxies, over databases that differ in one patient, the same question some
-// thousand times, in a plain session and in every hostile one. If the answers are ε-DP, then of n answers equal to z (on both sides
-// together) the number that came from one side is at most binomial with p = e^ε/(1+e^ε), whatever the true distribution is: an exact
-// test.
+// TestNeighboursAreIndistinguishable asks two proxies, over databases that differ in one patient, the same question
+// some thousand times, in a plain session and in every hostile one. If the answers are ε-DP, then of n answers equal to
+// z (on both sides together) the number that came from one side is at most binomial with p = e^ε/(1+e^ε), whatever the
+// true distribution is: an exact test.
 func TestNeighboursAreIndistinguishable(t *testing.T) {
 	const epsilon = 0.5
 	draws := 3000
@@ -51,7 +51,8 @@ func TestNeighboursAreIndistinguishable(t *testing.T) {
 		}
 	}
 	// The patient who is there or not is as extreme as the bounds allow.
-	with := start(t, purePolicy("answers: {ttl: 0}", "timing: {steps: off}"), clinic+"INSERT INTO patients VALUES (5000, 'Canary', 120, 100000, 250, 'flu', 'A', '2021-01-01', true);")
+	with := start(t, purePolicy("answers: {ttl: 0}", "timing: {steps: off}"), clinic+
+		"INSERT INTO patients VALUES (5000, 'Canary', 120, 100000, 250, 'flu', 'A', '2021-01-01', true);")
 	without := start(t, purePolicy("answers: {ttl: 0}", "timing: {steps: off}"), clinic)
 	for _, x := range trials {
 		here, there := answers(t, with, x.set, x.question, x.draws), answers(t, without, x.set, x.question, x.draws)
@@ -70,7 +71,8 @@ func TestNeighboursAreIndistinguishable(t *testing.T) {
 				// P(Binomial(a+b, p) ≥ side)
 				tail := distuv.Binomial{N: float64(a + b), P: p}.Survival(float64(side) - 0.5)
 				if tail < limit {
-					t.Errorf("%s\n%s\nanswer %s: %d times with the patient, %d times without; log-ratio %.2f, charged ε = %g (tail %.2g)",
+					t.Errorf(
+						"%s\n%s\nanswer %s: %d times with the patient, %d times without; log-ratio %.2f, charged ε = %g (tail %.2g)",
 						x.set, x.question, v, a, b, math.Log(float64(a)/float64(b)), epsilon, tail)
 				}
 			}
@@ -106,11 +108,13 @@ func answers(t *testing.T, p *proxy, set, sql string, n int) map[string]int {
 	return counts
 }
 
-// TestOutcomesHaveOneShapeOnNeighbours compares everything but the numbers: columns, row counts, tags, errors. Which groups are shown is a
-// number, too, unless all are.
+// TestOutcomesHaveOneShapeOnNeighbours compares everything but the numbers: columns, row counts, tags, errors. Which
+// groups are shown is a number, too, unless all are.
 func TestOutcomesHaveOneShapeOnNeighbours(t *testing.T) {
-	rows := "INSERT INTO patients VALUES (5000, 'Canary', 2147483647, 99999999.99, 'NaN', 'zzz-unheard-of', NULL, '5874897-12-31', NULL);" +
-		strings.Repeat("INSERT INTO visits SELECT 100000 + i, 5000, NULL, 'infinity', 99999999.99, -2147483648 FROM generate_series(1, 500) i;", 1)
+	rows :=
+		"INSERT INTO patients VALUES (5000, 'Canary', 2147483647, 99999999.99, 'NaN', 'zzz-unheard-of', NULL, '5874897-12-31', NULL);" +
+			strings.Repeat(
+				"INSERT INTO visits SELECT 100000 + i, 5000, NULL, 'infinity', 99999999.99, -2147483648 FROM generate_series(1, 500) i;", 1)
 	with := start(t, clinicPolicy("answers: {ttl: 0}"), clinic+rows).connect()
 	without := start(t, clinicPolicy("answers: {ttl: 0}"), clinic).connect()
 	questions := []string{
@@ -133,7 +137,8 @@ func TestOutcomesHaveOneShapeOnNeighbours(t *testing.T) {
 	}
 	for _, set := range append([]string{""}, hostile...) {
 		for _, conn := range []*pgx.Conn{with, without} {
-			if _, err := conn.PgConn().Exec(context.Background(), "RESET ALL; SET dpproxy.epsilon = 0.01; SET dpproxy.empty_groups = keep; "+set).ReadAll(); err != nil {
+			if _, err := conn.PgConn().Exec(context.Background(),
+				"RESET ALL; SET dpproxy.epsilon = 0.01; SET dpproxy.empty_groups = keep; "+set).ReadAll(); err != nil {
 				t.Fatalf("%s: %v", set, err)
 			}
 		}

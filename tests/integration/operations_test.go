@@ -30,8 +30,9 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// lock holds tables of main until the returned function is called: what waits for it is in flight. It takes their indexes away, which
-// PostgreSQL asks for when it plans a query and not when it parses one: main still parses measure queries, as it does before every charge.
+// lock holds tables of main until the returned function is called: what waits for it is in flight. It takes their
+// indexes away, which PostgreSQL asks for when it plans a query and not when it parses one: main still parses measure
+// queries, as it does before every charge.
 func (p *proxy) lock(tables ...string) (unlock func()) {
 	p.t.Helper()
 	var statements []string
@@ -67,7 +68,8 @@ func (p *proxy) waiting() int {
 	}
 	defer conn.Close(ctx)
 	var n int
-	if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'", p.db).Scan(&n); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'",
+		p.db).Scan(&n); err != nil {
 		p.t.Fatal(err)
 	}
 	return n
@@ -104,7 +106,8 @@ func TestReload(t *testing.T) {
 	if _, err := conn.Exec(ctx, measured); err != nil {
 		t.Errorf("under the old policy: %v", err)
 	}
-	p.write(strings.Replace(clinicPolicy(), "analysts:\n", "analysts:\n  carol: {password: \""+verifier()+"\", budget: {epsilon: 1, delta: 1e-6}}\n", 1))
+	p.write(strings.Replace(clinicPolicy(), "analysts:\n", "analysts:\n  carol: {password: \""+verifier()+
+		"\", budget: {epsilon: 1, delta: 1e-6}}\n", 1))
 	p.hangUp(t, "policy reloaded")
 	carol := p.connect(func(c *pgx.ConnConfig) { c.User = "carol" })
 	if _, err := carol.Exec(ctx, measured); err != nil {
@@ -115,7 +118,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestStatementsDoNotOutliveTheirTypes: values that a client encoded for the types of Parse are not read as other types.
+// TestStatementsDoNotOutliveTheirTypes: values that a client encoded for the types of Parse are not read as other
+// types.
 func TestStatementsDoNotOutliveTheirTypes(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	conn, ctx := p.connect(), context.Background()
@@ -292,7 +296,11 @@ func TestMetricsHealthAndReadiness(t *testing.T) {
 		}
 	}
 	_, text := get("/metrics")
-	for _, want := range []string{`dpproxy_pool_max_connections{database="main"} 8`, `dpproxy_statements_total{verdict="private"} 1`, "dpproxy_epsilon_charged_total 0.5", `dpproxy_ledger_records_total{operation="spend"} 1`} {
+	for _, want := range []string{
+		`dpproxy_pool_max_connections{database="main"} 8`,
+		`dpproxy_statements_total{verdict="private"} 1`, "dpproxy_epsilon_charged_total 0.5",
+		`dpproxy_ledger_records_total{operation="spend"} 1`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in the metrics", want)
 		}
@@ -309,15 +317,25 @@ func TestServeRefusesToStart(t *testing.T) {
 	p.stop()
 	superuser := p.server.DSN(p.db, pgserver.Superuser)
 	for _, c := range []struct{ name, broken, mend, want string }{
-		{"public reads a private table", "GRANT SELECT ON patients TO it_public", "REVOKE SELECT ON patients FROM it_public", "can read private rows of public.patients"},
-		{"the shadow is out of date", "ALTER TABLE patients ALTER age TYPE bigint", "ALTER TABLE patients ALTER age TYPE int", "run dpproxy setup"},
-		{"a column is gone", "ALTER TABLE visits RENAME minutes TO length", "ALTER TABLE visits RENAME length TO minutes", ": tables.visits.columns.minutes: main has no such column"},
+		{
+			"public reads a private table", "GRANT SELECT ON patients TO it_public", "REVOKE SELECT ON patients FROM it_public",
+			"can read private rows of public.patients",
+		},
+		{
+			"the shadow is out of date", "ALTER TABLE patients ALTER age TYPE bigint", "ALTER TABLE patients ALTER age TYPE int",
+			"run dpproxy setup",
+		},
+		{
+			"a column is gone", "ALTER TABLE visits RENAME minutes TO length", "ALTER TABLE visits RENAME length TO minutes",
+			": tables.visits.columns.minutes: main has no such column",
+		},
 	} {
 		pgservertest.Exec(t, superuser, c.broken)
 		out, err := p.command("serve").CombinedOutput()
 		pgservertest.Exec(t, superuser, c.mend)
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "listening") {
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), c.want) ||
+			strings.Contains(string(out), "listening") {
 			t.Errorf("%s: %v\n%s", c.name, err, out)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestBehindPgBouncer puts a PgBouncer in transaction mode between dpproxy and PostgreSQL: every transaction may come to
-// another connection, so nothing may be left on one or expected of it.
+// TestBehindPgBouncer puts a PgBouncer in transaction mode between dpproxy and PostgreSQL: every transaction may come
+// to another connection, so nothing may be left on one or expected of it.
 func TestBehindPgBouncer(t *testing.T) {
 	p := start(t, everyKeyPolicy(), clinic)
 	p.stop()
@@ -68,7 +68,8 @@ func (p *proxy) bouncer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	ini := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s/users\npool_mode = transaction\n", p.server.Port, port, dir)
+	ini := fmt.Sprintf(
+		"[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s/users\npool_mode = transaction\n", p.server.Port, port, dir)
 	files := map[string]string{"pgbouncer.ini": ini, "users": "\"it_main\" \"\"\n\"it_shadow\" \"\"\n\"it_public\" \"\"\n"}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

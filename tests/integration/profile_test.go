@@ -58,7 +58,10 @@ func TestProfileIsChargedAndWritten(t *testing.T) {
 		t.Fatalf("spent before: %v", all)
 	}
 	out, problems, code := p.profile("--table", "visits", "--epsilon", "50", "--dry-run")
-	if code != 0 || out != "" || !strings.Contains(problems, "of which the whole budget holds 1.2; it takes about 83.3% of the budget, and leaves 16%") || p.spent()["*"] != 0 {
+	if code != 0 || out != "" ||
+		!strings.Contains(
+			problems, "of which the whole budget holds 1.2; it takes about 83.3% of the budget, and leaves 16%") ||
+		p.spent()["*"] != 0 {
 		t.Errorf("a dry run: exit %d, printed %q, spent %v\n%s", code, out, p.spent(), problems)
 	}
 	out, problems, code = p.profile("--table", "visits", "--epsilon", "50", "--write")
@@ -69,13 +72,17 @@ func TestProfileIsChargedAndWritten(t *testing.T) {
 	if s := all[policy.ProfileAccount]; s <= 49 || s > 50+1e-9 || all["*"] != s || all["alice"] != 0 {
 		t.Errorf("spent after: %v", all)
 	}
-	for _, want := range []string{"tables:\n  visits:\n    max_rows_per_unit: ", "    left_out: ", "      cost:\n        bounds: [", "        per_unit: [0, "} {
+	for _, want := range []string{
+		"tables:\n  visits:\n    max_rows_per_unit: ", "    left_out: ",
+		"      cost:\n        bounds: [", "        per_unit: [0, ",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("printed without %q:\n%s\n%s", want, out, problems)
 		}
 	}
 	p.wantWritten(text, out)
-	if checked, err := p.command("check", "--live").CombinedOutput(); err != nil || !strings.Contains(string(checked), "ok\n") {
+	if checked, err := p.command("check", "--live").CombinedOutput(); err != nil ||
+		!strings.Contains(string(checked), "ok\n") {
 		t.Errorf("check --live: %v\n%s", err, checked)
 	}
 	// The proxy takes the new policy, and answers under it.
@@ -111,8 +118,10 @@ func TestProfileOfEveryType(t *testing.T) {
 		t.Fatalf("profile: exit %d\n%s", code, problems)
 	}
 	for _, want := range []string{
-		"age:\n        bounds: [0, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]", "price:\n        bounds: [0, 100]",
-		"seen:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]", "met:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]",
+		"age:\n        bounds: [0, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]",
+		"price:\n        bounds: [0, 100]",
+		"seen:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]",
+		"met:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]",
 		"day:\n        bounds: [2024-06-01, 2024-09-30]",
 		"hour:\n        bounds: [\"00:00\", \"19:00\"]", "stay:\n        bounds: [-2 days, 3 days]",
 	} {
@@ -157,17 +166,20 @@ func (p *proxy) wantWritten(before, printed string) {
 	}
 }
 
-// TestProfileOfItsOwnBudget: `profile:` bounds it where analysts have no budget together, and nothing does without either.
+// TestProfileOfItsOwnBudget: `profile:` bounds it where analysts have no budget together, and nothing does without
+// either.
 func TestProfileOfItsOwnBudget(t *testing.T) {
 	// Columns that the policy adds to analysts' answers are not in a profile's.
-	p := start(t, strings.Replace(clinicPolicy("profile: {epsilon: 10, delta: 1e-6}"), "epsilon_max: 5}", "epsilon_max: 5, intervals: on}", 1), clinic)
+	p := start(t, strings.Replace(clinicPolicy("profile: {epsilon: 10, delta: 1e-6}"), "epsilon_max: 5}",
+		"epsilon_max: 5, intervals: on}", 1), clinic)
 	_, problems, code := p.profile("--table", "public.patients", "--epsilon", "2", "--quantile", "0.9")
 	if all := p.spent(); code != 0 || all[policy.ProfileAccount] <= 0 || len(all) != 3 {
 		t.Errorf("exit %d, spent %v\n%s", code, all, problems)
 	}
 	before := p.read()
 	out, problems, code := p.profile("--epsilon", "0.01", "--write")
-	if code != 1 || out != "" || !strings.Contains(problems, "would do. A twentieth of the price is spent") || p.read() != before {
+	if code != 1 || out != "" || !strings.Contains(problems, "would do. A twentieth of the price is spent") ||
+		p.read() != before {
 		t.Errorf("too few for bounds: exit %d, printed %q\n%s", code, out, problems)
 	}
 	for _, c := range []struct {
@@ -179,7 +191,12 @@ func TestProfileOfItsOwnBudget(t *testing.T) {
 		{clinicPolicy(), []string{"--epsilon", "1"}, 2, "no budget to profile with"},
 		{clinicPolicy("budget: {epsilon: 9, delta: 1e-6}"), []string{"--epsilon", "-1"}, 2, "--epsilon"},
 		{clinicPolicy("budget: {epsilon: 9, delta: 1e-6}"), []string{"--epsilon", "1", "--quantile", "1"}, 2, "--quantile"},
-		{clinicPolicy("budget: {epsilon: 9, delta: 1e-6}"), []string{"--epsilon", "1", "--table", "wards"}, 1, "not a private table"},
+		{
+			clinicPolicy("budget: {epsilon: 9, delta: 1e-6}"),
+			[]string{"--epsilon", "1", "--table", "wards"},
+			1,
+			"not a private table",
+		},
 		{clinicPolicy("budget: {epsilon: 9, delta: 1e-6}"), []string{}, 2, "epsilon"},
 	} {
 		p.write(c.policy)

@@ -48,7 +48,8 @@ func (p *proxy) asks(sql string) <-chan string {
 
 // endClaims lets the time of every claim run out.
 func (p *proxy) endClaims() {
-	pgservertest.Exec(p.t, p.server.DSN(p.db, pgserver.Superuser), "UPDATE dpproxy_ledger.answer SET expires = now() WHERE octet_length(sealed) = 16")
+	pgservertest.Exec(p.t, p.server.DSN(p.db, pgserver.Superuser),
+		"UPDATE dpproxy_ledger.answer SET expires = now() WHERE octet_length(sealed) = 16")
 }
 
 // TestOneQuestionOverSeveralProxies: it is charged and measured once, by whichever proxy is first.
@@ -80,8 +81,9 @@ func TestOneQuestionOverSeveralProxies(t *testing.T) {
 	}
 }
 
-// TestStoppedBetweenChargeAndAnswer: others wait for a proxy that was stopped until its claim is over. Then one of them is charged, and what
-// it answers is what the stopped one answers too. One that is killed is not waited for longer, either.
+// TestStoppedBetweenChargeAndAnswer: others wait for a proxy that was stopped until its claim is over. Then one of them
+// is charged, and what it answers is what the stopped one answers too. One that is killed is not waited for longer,
+// either.
 func TestStoppedBetweenChargeAndAnswer(t *testing.T) {
 	proxies := startSeveral(t, 3)
 	a, b, c := proxies[0], proxies[1], proxies[2]

@@ -25,25 +25,63 @@ func TestPsql(t *testing.T) {
 		{"privileges", `\dp patients`, []string{"patients"}, nil},
 		{"schemas", `\dn`, []string{"public"}, nil},
 		{"connection", `\conninfo`, []string{`as user "alice"`}, nil},
-		{"count", "SELECT count(*) >= 0 AS fine FROM patients WHERE smoker;", []string{" t", "NOTICE:  dpproxy: ", "% of your budget spent, ", "% left, enough for ", "DETAIL:  count(*): ±"}, nil},
-		{"quiet", "SET dpproxy.notices = off;\nSELECT count(*) >= 0 AS fine FROM patients;", []string{" t"}, []string{"NOTICE"}},
-		{"gdesc", `SELECT diagnosis, avg(income) AS income FROM patients GROUP BY 1 \gdesc`, []string{"income    | numeric"}, nil},
-		{"groups", "SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis HAVING count(*) >= 0 ORDER BY 1 LIMIT 2;", []string{" asthma ", " cold "}, []string{" flu "}},
-		{"explain", "EXPLAIN SELECT avg(income) FROM patients;", []string{"epsilon:", "sensitivity:", "mechanism:", "margin:"}, nil},
+		{
+			"count", "SELECT count(*) >= 0 AS fine FROM patients WHERE smoker;",
+			[]string{" t", "NOTICE:  dpproxy: ", "% of your budget spent, ", "% left, enough for ", "DETAIL:  count(*): ±"},
+			nil,
+		},
+		{
+			"quiet", "SET dpproxy.notices = off;\nSELECT count(*) >= 0 AS fine FROM patients;",
+			[]string{" t"},
+			[]string{"NOTICE"},
+		},
+		{
+			"gdesc", `SELECT diagnosis, avg(income) AS income FROM patients GROUP BY 1 \gdesc`,
+			[]string{"income    | numeric"},
+			nil,
+		},
+		{
+			"groups", "SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis HAVING count(*) >= 0 ORDER BY 1 LIMIT 2;",
+			[]string{" asthma ", " cold "},
+			[]string{" flu "},
+		},
+		{"explain", "EXPLAIN SELECT avg(income) FROM patients;", []string{
+			"epsilon:", "sensitivity:", "mechanism:",
+			"margin:",
+		}, nil},
 		{"position", "SELECT agee FROM patients;", []string{`column "agee" does not exist`, "LINE 1: SELECT agee", "^"}, nil},
-		{"refused", "SELECT * FROM patients LIMIT 1;\nSELECT 'still here';", []string{"ERROR:  ", "HINT:  ", "still here"}, []string{"Patient "}},
+		{
+			"refused", "SELECT * FROM patients LIMIT 1;\nSELECT 'still here';",
+			[]string{"ERROR:  ", "HINT:  ", "still here"},
+			[]string{"Patient "},
+		},
 		{"several", `SELECT 1 \; SELECT name FROM patients \; SELECT 2;`, []string{"ERROR:"}, []string{"Patient "}},
 		{"copy", `\copy patients TO STDOUT`, []string{"ERROR:"}, []string{"Patient "}},
 		{"copy rows", `\copy (SELECT name FROM patients) TO STDOUT`, []string{"ERROR:"}, []string{"Patient "}},
 		{
-			"copy an answer", `\copy (SELECT diagnosis, count(*) >= 0 AS fine, NULL AS n FROM patients GROUP BY 1 ORDER BY 1) TO STDOUT WITH (FORMAT csv, HEADER, DELIMITER ';', NULL 'nil')`,
+			"copy an answer",
+			`\copy (SELECT diagnosis, count(*) >= 0 AS fine, NULL AS n FROM patients GROUP BY 1 ORDER BY 1) TO STDOUT WITH (FORMAT csv, HEADER, DELIMITER ';', NULL 'nil')`,
 			[]string{"diagnosis;fine;n\nasthma;t;nil\ncold;t;nil\n", "NOTICE:  dpproxy: "},
 			[]string{"ERROR"},
 		},
 		{"cursor", "\\set FETCH_COUNT 2\nSELECT ward FROM wards ORDER BY ward;", []string{" A", " B", " C"}, nil},
-		{"transaction", "BEGIN;\nSELECT 1/0;\nSELECT 1;\nROLLBACK;\nSELECT 'after';", []string{"division by zero", "current transaction is aborted", "after"}, nil},
-		{"prepare with what only the database knows", "PREPARE q (int) AS SELECT count(*) FROM patients WHERE age > $1;\nEXECUTE q((SELECT 30));\nEXECUTE q((TABLE patients));\nEXECUTE q(age);", []string{"EXECUTE takes constants and what can be computed from constants", `column "age" does not exist`}, []string{"row"}},
-		{"prepare", "PREPARE q (int) AS SELECT count(*) >= 0 AS fine FROM patients WHERE age > $1;\nEXECUTE q(30);\nEXECUTE q(10 * length('abc'));\nDEALLOCATE q;", []string{" t"}, []string{"ERROR"}},
+		{
+			"transaction", "BEGIN;\nSELECT 1/0;\nSELECT 1;\nROLLBACK;\nSELECT 'after';",
+			[]string{"division by zero", "current transaction is aborted", "after"},
+			nil,
+		},
+		{
+			"prepare with what only the database knows",
+			"PREPARE q (int) AS SELECT count(*) FROM patients WHERE age > $1;\nEXECUTE q((SELECT 30));\nEXECUTE q((TABLE patients));\nEXECUTE q(age);",
+			[]string{"EXECUTE takes constants and what can be computed from constants", `column "age" does not exist`},
+			[]string{"row"},
+		},
+		{
+			"prepare",
+			"PREPARE q (int) AS SELECT count(*) >= 0 AS fine FROM patients WHERE age > $1;\nEXECUTE q(30);\nEXECUTE q(10 * length('abc'));\nDEALLOCATE q;",
+			[]string{" t"},
+			[]string{"ERROR"},
+		},
 		{"budget", "SELECT analyst, epsilon_total FROM dpproxy.budget;", []string{"alice", "100000"}, []string{"bob"}},
 		{"password", `\password`, nil, []string{"ALTER ROLE done"}},
 	} {
@@ -73,7 +111,8 @@ func TestPsql(t *testing.T) {
 func psqlIsOlder(t *testing.T, p *proxy) bool {
 	t.Helper()
 	var server int
-	if err := p.connect().QueryRow(context.Background(), "SELECT current_setting('server_version_num')::int / 10000").Scan(&server); err != nil {
+	if err := p.connect().QueryRow(context.Background(), "SELECT current_setting('server_version_num')::int / 10000").Scan(
+		&server); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("psql", "--version").Output()

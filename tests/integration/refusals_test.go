@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestRefusals sends what must not be answered. Each gets its SQLSTATE and a text, costs nothing, and leaves the session
-// usable.
+// TestRefusals sends what must not be answered. Each gets its SQLSTATE and a text, costs nothing, and leaves the
+// session usable.
 func TestRefusals(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	conn := p.connect()

@@ -37,7 +37,8 @@ func (p *proxy) client(stdin, program string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// fewClients are those that `make test` runs, beside psql, pgx and lib/pq: one for each way to write the protocol that is much used.
+// fewClients are those that `make test` runs, beside psql, pgx and lib/pq: one for each way to write the protocol that
+// is much used.
 var fewClients = []string{"psycopg 3", "node-postgres", "pgjdbc"}
 
 // TestSessions runs an application's session with every client library: each script ends with the line ok, or says what
@@ -81,7 +82,8 @@ func TestODBC(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	ini := "[dpproxy]\nDriver=PostgreSQL Unicode\nServername=" + host + "\nPort=" + port + "\nDatabase=" + p.db + "\nSSLmode=disable\n"
+	ini := "[dpproxy]\nDriver=PostgreSQL Unicode\nServername=" + host + "\nPort=" + port + "\nDatabase=" + p.db +
+		"\nSSLmode=disable\n"
 	if err := os.WriteFile(filepath.Join(dir, "odbc.ini"), []byte(ini), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +110,16 @@ func TestODBC(t *testing.T) {
 func TestPgbench(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	script := filepath.Join(t.TempDir(), "script.sql")
-	if err := os.WriteFile(script, []byte("\\set floor random(1, 3)\nSELECT ward, beds FROM wards WHERE floor = :floor;\nSELECT count(*) FROM patients WHERE age > 40;\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		script,
+		[]byte(
+			"\\set floor random(1, 3)\nSELECT ward, beds FROM wards WHERE floor = :floor;\nSELECT count(*) FROM patients WHERE age > 40;\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"simple", "extended", "prepared"} {
 		out, err := p.client("", "pgbench", "-n", "-M", mode, "-c", "4", "-j", "2", "-t", "50", "-f", script)
-		if err != nil || !strings.Contains(out, "number of transactions actually processed: 200/200") || strings.Contains(out, "ERROR") {
+		if err != nil || !strings.Contains(out, "number of transactions actually processed: 200/200") ||
+			strings.Contains(out, "ERROR") {
 			t.Errorf("%s: %v\n%s", mode, err, out)
 		}
 	}

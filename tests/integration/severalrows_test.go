@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestSeveralRowsCostNothing: a scalar subquery over a public table that decides which private rows are measured and returns two rows is
-// PostgreSQL's own error 21000, before anything is written to the ledger (docs/privacy.md P4g). One above the released values fails when they
-// are there, as a division by zero does: they are kept, and the statement that is right costs nothing more.
+// TestSeveralRowsCostNothing: a scalar subquery over a public table that decides which private rows are measured and
+// returns two rows is PostgreSQL's own error 21000, before anything is written to the ledger (docs/privacy.md P4g). One
+// above the released values fails when they are there, as a division by zero does: they are kept, and the statement
+// that is right costs nothing more.
 func TestSeveralRowsCostNothing(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	conn := p.connect()
@@ -26,7 +27,8 @@ func TestSeveralRowsCostNothing(t *testing.T) {
 	fails := func(sql string) {
 		t.Helper()
 		var e *pgconn.PgError
-		if _, err := conn.Exec(context.Background(), sql, 2); !errors.As(err, &e) || e.Code != "21000" || e.Message != "more than one row returned by a subquery used as an expression" {
+		if _, err := conn.Exec(context.Background(), sql, 2); !errors.As(err, &e) || e.Code != "21000" ||
+			e.Message != "more than one row returned by a subquery used as an expression" {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}

@@ -97,7 +97,10 @@ func (p *proxy) visit(ctx context.Context, random *rand.Rand, answered, bobs *at
 	if err != nil {
 		return err
 	}
-	config.DefaultQueryExecMode = []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeCacheStatement}[random.IntN(3)]
+	config.DefaultQueryExecMode = []pgx.QueryExecMode{
+		pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec,
+		pgx.QueryExecModeCacheStatement,
+	}[random.IntN(3)]
 	var spent atomic.Bool
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		spent.Store(strings.Contains(n.Message, "% of your budget spent"))
@@ -162,7 +165,8 @@ func (p *proxy) backendConnections() int {
 	}
 	defer conn.Close(ctx)
 	var n int
-	if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename IN ('it_main', 'it_shadow', 'it_public')").Scan(&n); err != nil {
+	if err := conn.QueryRow(
+		ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename IN ('it_main', 'it_shadow', 'it_public')").Scan(&n); err != nil {
 		p.t.Fatal(err)
 	}
 	return n

@@ -43,8 +43,8 @@ DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_hashjoin = off', curren
   EXECUTE format('ALTER DATABASE %I SET enable_memoize = off', current_database());
   EXECUTE format('ALTER DATABASE %I SET max_parallel_workers_per_gather = 0', current_database()); END $$`
 
-// TestConflictWithRecovery: where main is a hot standby that cancels a measure for what it replays, the measure is repeated under the same
-// charge. Nothing is blocked.
+// TestConflictWithRecovery: where main is a hot standby that cancels a measure for what it replays, the measure is
+// repeated under the same charge. Nothing is blocked.
 func TestConflictWithRecovery(t *testing.T) {
 	ctx := context.Background()
 	primary, err := pgserver.Start(ctx, pgserver.Options{Settings: pgserver.ReplicationSettings})
@@ -79,11 +79,14 @@ func TestConflictWithRecovery(t *testing.T) {
 	answered := make(chan error, 1)
 	go func() {
 		var n int64
-		answered <- conn.QueryRow(ctx, "SELECT count(*) FROM people p JOIN notes n ON n.person = p.id WHERE p.age > 30").Scan(&n)
+		answered <- conn.QueryRow(ctx, "SELECT count(*) FROM people p JOIN notes n ON n.person = p.id WHERE p.age > 30").Scan(
+			&n)
 	}()
 	eventually(t, "main measures", func() bool {
 		var measures bool
-		err := watch.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.usename = 'it_main' AND a.state = 'active'
+		err := watch.QueryRow(
+			ctx,
+			`SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.usename = 'it_main' AND a.state = 'active'
 			AND l.relation = 'notes'::regclass AND a.query LIKE '%"notes"%' AND clock_timestamp() - a.query_start > interval '50 ms')`).Scan(&measures)
 		return err == nil && measures
 	})
@@ -91,7 +94,8 @@ func TestConflictWithRecovery(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Fatalf("%v\n%s", err, p.log)
 	}
-	if log := p.log.String(); !strings.Contains(log, "the statement is measured again") || !strings.Contains(log, "40001") {
+	if log := p.log.String(); !strings.Contains(log, "the statement is measured again") ||
+		!strings.Contains(log, "40001") {
 		t.Errorf("no conflict:\n%s", log)
 	}
 	var charges int
@@ -111,7 +115,8 @@ func (p *proxy) conflictBefore(t *testing.T, conn, watch *pgx.Conn, admin string
 	defer held.Close(ctx)
 	waits := func() bool {
 		var n int
-		err := watch.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'it_main' AND wait_event_type = 'Lock'").Scan(&n)
+		err := watch.QueryRow(
+			ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'it_main' AND wait_event_type = 'Lock'").Scan(&n)
 		return err == nil && n == 1
 	}
 	if _, err := held.Exec(ctx, "BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE"); err != nil {
@@ -126,13 +131,15 @@ func (p *proxy) conflictBefore(t *testing.T, conn, watch *pgx.Conn, admin string
 	answered := make(chan error, 1)
 	go func() {
 		var n int64
-		answered <- conn.QueryRow(ctx, "SELECT count(*) FROM people p JOIN notes n ON n.person = p.id WHERE p.age = 60").Scan(&n)
+		answered <- conn.QueryRow(ctx, "SELECT count(*) FROM people p JOIN notes n ON n.person = p.id WHERE p.age = 60").Scan(
+			&n)
 	}()
 	eventually(t, "the check waits for the lock", waits)
 	pgservertest.Exec(t, admin, "BEGIN; LOCK TABLE people IN ACCESS EXCLUSIVE MODE; COMMIT")
 	eventually(t, "the check is cancelled", func() bool {
 		var n int
-		err := watch.QueryRow(ctx, "SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = current_database()").Scan(&n)
+		err := watch.QueryRow(
+			ctx, "SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = current_database()").Scan(&n)
 		return err == nil && n > 1
 	})
 	eventually(t, "the check waits again", waits)
@@ -155,7 +162,8 @@ func (p *proxy) useAsMain(s *pgserver.Server) {
 	if !strings.Contains(string(text), fmt.Sprintf("main: %q", from)) {
 		p.t.Fatalf("no main in\n%s", text)
 	}
-	if err := os.WriteFile(p.policy, []byte(strings.Replace(string(text), fmt.Sprintf("main: %q", from), fmt.Sprintf("main: %q", to), 1)), 0o600); err != nil {
+	if err := os.WriteFile(p.policy, []byte(strings.Replace(string(text), fmt.Sprintf("main: %q", from),
+		fmt.Sprintf("main: %q", to), 1)), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 }

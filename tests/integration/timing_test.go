@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 )
 
-// TestOutcomesWaitForTheirMoment: while an answer waits, nothing that the analyst's other connections see says that main has
-// finished. The quantum is longer than the test.
+// TestOutcomesWaitForTheirMoment: while an answer waits, nothing that the analyst's other connections see says that
+// main has finished. The quantum is longer than the test.
 func TestOutcomesWaitForTheirMoment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make guards asks it")
@@ -26,7 +26,9 @@ func TestOutcomesWaitForTheirMoment(t *testing.T) {
 	}
 	defer main.Close(ctx)
 	active := func() (n int) {
-		if err := main.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND usename = 'it_main' AND state <> 'idle'", p.db).Scan(&n); err != nil {
+		if err := main.QueryRow(
+			ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND usename = 'it_main' AND state <> 'idle'",
+			p.db).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -50,7 +52,10 @@ func TestOutcomesWaitForTheirMoment(t *testing.T) {
 			}()
 			eventually(t, "the measure waits for the lock", func() bool { return p.waiting() == 1 })
 			if c.fail {
-				if _, err := main.Exec(ctx, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND usename = 'it_main' AND state = 'active'", p.db); err != nil {
+				if _,
+					err := main.Exec(
+					ctx,
+					"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND usename = 'it_main' AND state = 'active'", p.db); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -78,7 +83,8 @@ func TestOutcomesWaitForTheirMoment(t *testing.T) {
 	}
 }
 
-// TestOthersDoNotWaitForOnesMeasures: one analyst's measures leave connections to main for another's, and free statements wait for none.
+// TestOthersDoNotWaitForOnesMeasures: one analyst's measures leave connections to main for another's, and free
+// statements wait for none.
 func TestOthersDoNotWaitForOnesMeasures(t *testing.T) {
 	p := start(t, clinicPolicy("pool: {main: 2, wait: 1m}"), clinic)
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second) // less than pool.wait

@@ -20,10 +20,14 @@ func TestSumsOverGroups(t *testing.T) {
 		want float64
 	}{
 		{"SELECT sum(n) FROM (SELECT visited, ward, count(*) AS n FROM visits GROUP BY visited, ward) t", 4000},
-		{"WITH t AS (SELECT 1) SELECT count(*) - count(*) + sum(n) FROM (SELECT visited, count(*) AS n FROM visits GROUP BY visited) t", 4000},
+		{
+			"WITH t AS (SELECT 1) SELECT count(*) - count(*) + sum(n) FROM (SELECT visited, count(*) AS n FROM visits GROUP BY visited) t", 4000,
+		},
 		{"SELECT DISTINCT total FROM (SELECT ward, sum(count(*)) OVER () AS total FROM visits GROUP BY ward) t", 4000},
 		{"WITH t AS (SELECT visited, ward, count(*) AS n FROM visits GROUP BY 1, 2) SELECT sum(n) FROM t", 4000},
-		{"SELECT sum(m) FROM (SELECT ward, sum(n) AS m FROM (SELECT visited, t.ward, count(*) AS n FROM visits t GROUP BY 1, 2) t GROUP BY t.ward) t", 4000},
+		{
+			"SELECT sum(m) FROM (SELECT ward, sum(n) AS m FROM (SELECT visited, t.ward, count(*) AS n FROM visits t GROUP BY 1, 2) t GROUP BY t.ward) t", 4000,
+		},
 	} {
 		got, err := strconv.ParseFloat(rowsText(t, conn, c.sql), 64)
 		if margin := lastMargin(t, conn); err != nil || got < c.want-4*margin || got > c.want+4*margin {
@@ -32,8 +36,8 @@ func TestSumsOverGroups(t *testing.T) {
 	}
 }
 
-// TestRunningTotals: windows over days and weeks of few rows end within four margins of the truth, and have a margin. Those that follow from
-// released values have none, which the answer says.
+// TestRunningTotals: windows over days and weeks of few rows end within four margins of the truth, and have a margin.
+// Those that follow from released values have none, which the answer says.
 func TestRunningTotals(t *testing.T) {
 	p := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic)
 	hint := ""
@@ -42,8 +46,12 @@ func TestRunningTotals(t *testing.T) {
 	const truth = "SELECT count(*) FROM visits WHERE visited < '2021-03-01'"
 	want := parsed(t, rowsText(t, conn, truth))
 	for _, c := range []struct{ sql, column string }{
-		{"SELECT max(running) FROM (SELECT sum(count(*)) OVER (ORDER BY visited) AS running FROM visits WHERE visited < '2021-03-01' GROUP BY visited) t", "running"},
-		{"SELECT sum(last) FROM (SELECT ward, max(running) AS last FROM (SELECT ward, sum(n) OVER (PARTITION BY ward ORDER BY week) AS running FROM (" + groups + ") g) t GROUP BY 1) u", "running"},
+		{
+			"SELECT max(running) FROM (SELECT sum(count(*)) OVER (ORDER BY visited) AS running FROM visits WHERE visited < '2021-03-01' GROUP BY visited) t", "running",
+		},
+		{
+			"SELECT sum(last) FROM (SELECT ward, max(running) AS last FROM (SELECT ward, sum(n) OVER (PARTITION BY ward ORDER BY week) AS running FROM (" + groups + ") g) t GROUP BY 1) u", "running",
+		},
 		{"WITH g AS (" + groups + ") SELECT max(r) FROM (SELECT sum(n) OVER (ORDER BY week) AS r FROM g) t", "r"},
 	} {
 		if _, err := conn.Exec(t.Context(), "SET dpproxy.empty_groups = keep"); err != nil {
@@ -51,7 +59,8 @@ func TestRunningTotals(t *testing.T) {
 		}
 		got := parsed(t, rowsText(t, conn, c.sql))
 		margin := parsed(t, rowsText(t, conn, "SELECT margin FROM dpproxy.last WHERE column_name = '"+c.column+"'"))
-		if got < want-4*margin || got > want+4*margin || margin <= 0 { // the greatest of a running total is hardly more than its last
+		// the greatest of a running total is hardly more than its last
+		if got < want-4*margin || got > want+4*margin || margin <= 0 {
 			t.Errorf("%s: %g, want %g ± %g", c.sql, got, want, margin)
 		}
 	}
@@ -100,7 +109,8 @@ func TestSortedByAKey(t *testing.T) {
 	conn := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic).connect()
 	const groups = "(SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t"
 	var keys []string
-	rows, err := conn.Query(t.Context(), "SELECT ward AS a, sum(n) AS ward FROM "+groups+" GROUP BY t.ward ORDER BY t.ward")
+	rows, err := conn.Query(t.Context(), "SELECT ward AS a, sum(n) AS ward FROM "+groups+
+		" GROUP BY t.ward ORDER BY t.ward")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,9 @@ type later struct {
 }
 
 // receive reads messages until the one that is awaited.
-func receive(t *testing.T, conn *pgconn.PgConn, until func(pgproto3.BackendMessage) bool) (rows [][][]byte, refused error) {
+func receive(t *testing.T, conn *pgconn.PgConn, until func(pgproto3.BackendMessage) bool) (rows [][][]byte,
+	refused error,
+) {
 	t.Helper()
 	for {
 		m, err := conn.Frontend().Receive()
@@ -84,7 +86,10 @@ var laters = []later{
 		if err := front.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := receive(t, conn, func(m pgproto3.BackendMessage) bool { _, ok := m.(*pgproto3.BindComplete); return ok }); err != nil {
+		if _, err := receive(t, conn, func(m pgproto3.BackendMessage) bool {
+			_, ok := m.(*pgproto3.BindComplete)
+			return ok
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}, func(t *testing.T, conn *pgconn.PgConn) ([][][]byte, error) {
@@ -120,8 +125,9 @@ var laters = []later{
 	}, func(t *testing.T, conn *pgconn.PgConn) ([][][]byte, error) { return execute(t, conn, "EXECUTE older") }},
 }
 
-// TestReloadBetweenBindAndExecute: a statement that was prepared, bound or declared under one policy and runs under another one does
-// what that one allows: it is refused, and free, where its table or its analyst is gone, and is charged anew with the new bounds.
+// TestReloadBetweenBindAndExecute: a statement that was prepared, bound or declared under one policy and runs under
+// another one does what that one allows: it is refused, and free, where its table or its analyst is gone, and is
+// charged anew with the new bounds.
 func TestReloadBetweenBindAndExecute(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make guards asks it")
@@ -136,7 +142,10 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 		{"column gone", strings.Replace(policy, "      minutes:    {bounds: [0, 600]}\n", "", 1), 0},
 		{"analyst gone", strings.Replace(policy, "  alice:", "  carol:", 1), 0},
 		{"answers kept", strings.Replace(policy, "ttl: 0", "ttl: 1h", 1), math.Inf(1)},
-		{"narrower bounds", strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 1]}", 1), 4000 + 40*10/0.5},
+		{
+			"narrower bounds", strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 1]}", 1),
+			4000 + 40*10/0.5,
+		},
 	} {
 		for _, l := range laters {
 			t.Run(change.name+", "+l.name, func(t *testing.T) {
@@ -185,7 +194,8 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 	}
 }
 
-// TestReloadInTheMiddleOfAMessage: a statement that begins after the reload is of the new policy, whatever message it came with.
+// TestReloadInTheMiddleOfAMessage: a statement that begins after the reload is of the new policy, whatever message it
+// came with.
 func TestReloadInTheMiddleOfAMessage(t *testing.T) {
 	policy := purePolicy("answers: {ttl: 0}")
 	p := start(t, policy, clinic)
@@ -201,7 +211,8 @@ func TestReloadInTheMiddleOfAMessage(t *testing.T) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		results, err := conn.Exec(context.Background(), "SELECT count(*) FROM patients; SELECT sum(minutes) FROM visits").ReadAll()
+		results,
+			err := conn.Exec(context.Background(), "SELECT count(*) FROM patients; SELECT sum(minutes) FROM visits").ReadAll()
 		done <- outcome{results, err}
 	}()
 	eventually(t, "the first measure waits", func() bool { return p.waiting() == 1 })
@@ -235,7 +246,8 @@ func (p *proxy) totalSpent(t *testing.T) (sum float64) {
 	return sum
 }
 
-// TestReloadOfBudgets: what was spent stays spent whatever the policy says of budgets and periods later, and is all that counts.
+// TestReloadOfBudgets: what was spent stays spent whatever the policy says of budgets and periods later, and is all
+// that counts.
 func TestReloadOfBudgets(t *testing.T) {
 	policy := purePolicy("answers: {ttl: 0}")
 	p := start(t, policy, clinic)
@@ -319,7 +331,10 @@ func TestReloadAndKeptAnswers(t *testing.T) {
 	}{
 		{"nothing changed", policy, 0},
 		{"another budget", strings.Replace(policy, "epsilon: 100000", "epsilon: 200000", 1), 0},
-		{"another bound", strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 500]}", 1), 0.5},
+		{
+			"another bound", strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 500]}", 1),
+			0.5,
+		},
 		{"the old bound", policy, 0},
 		{"fewer rows of a unit", strings.Replace(policy, "max_rows_per_unit: 10\n", "max_rows_per_unit: 5\n", 1), 0.5},
 	} {
@@ -333,7 +348,8 @@ func TestReloadAndKeptAnswers(t *testing.T) {
 	}
 }
 
-// TestReloadDuringAMeasure: a statement that main is working on when the policy changes is answered or refused, and charged once.
+// TestReloadDuringAMeasure: a statement that main is working on when the policy changes is answered or refused, and
+// charged once.
 func TestReloadDuringAMeasure(t *testing.T) {
 	policy := townPolicy
 	p := startAbroad(t, policy)

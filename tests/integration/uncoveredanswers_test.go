@@ -40,8 +40,8 @@ func (p *proxy) spentBy(t *testing.T, user string) float64 {
 	return v
 }
 
-// answersPolicy has two analysts of equal rights, whose answers are kept, with so much noise that two answers are seldom equal. No sum is near
-// an end of its range, where clamping would make many answers one.
+// answersPolicy has two analysts of equal rights, whose answers are kept, with so much noise that two answers are
+// seldom equal. No sum is near an end of its range, where clamping would make many answers one.
 func answersPolicy() string {
 	return strings.NewReplacer("defaults: {epsilon: 1000,", "defaults: {epsilon: 0.001,", "answers: {ttl: 0}\n", "",
 		"analysts:\n", "analysts:\n  bob: {password: \"@VERIFIER@\", budget: {epsilon: 1000}}\n",
@@ -60,7 +60,8 @@ func startAbroad(t *testing.T, policy string) *proxy {
 	return p
 }
 
-// TestKeptAnswersBelongToOneAnalyst: what one analyst has paid for is free for him on every connection, and for nobody else.
+// TestKeptAnswersBelongToOneAnalyst: what one analyst has paid for is free for him on every connection, and for nobody
+// else.
 func TestKeptAnswersBelongToOneAnalyst(t *testing.T) {
 	const cost = 0.001
 	p := start(t, answersPolicy(), town)
@@ -94,7 +95,8 @@ func TestKeptAnswersBelongToOneAnalyst(t *testing.T) {
 	p.stop()
 	p.serve()
 	before := p.spentBy(t, "bob")
-	a, b := p.figure("alice", "SELECT sum(price) FROM people WHERE age > 0"), p.figure("bob", "SELECT sum(price) FROM people WHERE age > 0")
+	a, b := p.figure("alice", "SELECT sum(price) FROM people WHERE age > 0"),
+		p.figure("bob", "SELECT sum(price) FROM people WHERE age > 0")
 	if p.spentBy(t, "bob") != before || p.spentBy(t, "alice") > different*cost+1e-9 {
 		t.Errorf("after a restart what was paid for is charged again")
 	}
@@ -109,7 +111,8 @@ func TestKeptAnswersBelongToOneAnalyst(t *testing.T) {
 	}
 }
 
-// TestOneQuestionInFlightOfTwoAnalysts: an analyst who asks what another is asking at this moment waits for their own answer alone.
+// TestOneQuestionInFlightOfTwoAnalysts: an analyst who asks what another is asking at this moment waits for their own
+// answer alone.
 func TestOneQuestionInFlightOfTwoAnalysts(t *testing.T) {
 	p := startAbroad(t, answersPolicy())
 	unlock := p.hold("LOCK TABLE far.people IN ACCESS EXCLUSIVE MODE")
@@ -142,8 +145,8 @@ func TestOneQuestionInFlightOfTwoAnalysts(t *testing.T) {
 	}
 }
 
-// TestKilledUnderAttack kills the proxy, many times, while many sessions ask: what was charged is never less than what was answered,
-// what was lost is charged, and nobody gets a second answer to one question for one charge.
+// TestKilledUnderAttack kills the proxy, many times, while many sessions ask: what was charged is never less than what
+// was answered, what was lost is charged, and nobody gets a second answer to one question for one charge.
 func TestKilledUnderAttack(t *testing.T) {
 	const epsilon = 0.001
 	const rounds, askers = 6, 12
@@ -218,7 +221,8 @@ func TestKilledUnderAttack(t *testing.T) {
 			}
 		}
 	}
-	// An answer that was given in the last moments before a kill may be forgotten. Then the next one is another one, and paid for.
+	// An answer that was given in the last moments before a kill may be forgotten. Then the next one is another one, and
+	// paid for.
 	if cost := p.spentBy(t, "alice") - before; math.Abs(cost-float64(different)*epsilon) > 1e-9 {
 		t.Errorf("%d answers are others now, and together they cost %g", different, cost)
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// machine is this one's file system in a mount namespace of its own: what is written there goes to memory, and is gone with the test. Network and
-// processes are the host's.
+// machine is this one's file system in a mount namespace of its own: what is written there goes to memory, and is gone
+// with the test. Network and processes are the host's.
 type machine struct {
 	*testing.T
 	pid  int    // of who keeps the namespace
@@ -113,7 +113,8 @@ func (m *machine) start(unit string) *service {
 			command = strings.Fields(value)
 		}
 	}
-	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@dpproxy-" + filepath.Base(filepath.Dir(m.root)) + strconv.Itoa(os.Getpid()), Net: "unixgram"})
+	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@dpproxy-" + filepath.Base(filepath.Dir(m.root)) +
+		strconv.Itoa(os.Getpid()), Net: "unixgram"})
 	if err != nil {
 		m.Fatal(err)
 	}

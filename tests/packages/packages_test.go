@@ -1,5 +1,5 @@
-// Package packages_test installs, starts, upgrades and removes the packages on a copy of this machine. systemd itself does not run there: what it
-// would do by the unit, the test does by the unit, and systemd-analyze reads the file.
+// Package packages_test installs, starts, upgrades and removes the packages on a copy of this machine. systemd itself
+// does not run there: what it would do by the unit, the test does by the unit, and systemd-analyze reads the file.
 package packages_test
 
 import (
@@ -105,7 +105,10 @@ func (m *machine) looksInstalled() {
 		{[]string{"sh", "-c", "zcat /usr/share/man/man1/dpproxy.1.gz"}, "budget verify"},
 		{[]string{"stat", "-c", "%a %U %G", "/etc/dpproxy"}, "750 root dpproxy"},
 		{[]string{"sh", "-c", "systemd-analyze --man=no verify " + unit + " && echo good"}, "good"},
-		{[]string{"sh", "-c", "systemd-analyze security --offline=true --threshold=20 " + unit + " >/dev/null && echo safe"}, "safe"},
+		{
+			[]string{"sh", "-c", "systemd-analyze security --offline=true --threshold=20 " + unit + " >/dev/null && echo safe"},
+			"safe",
+		},
 		{[]string{"dpproxy", "check", "--policy", "/usr/share/doc/dpproxy/policy.example.yaml"}, "ok"},
 	} {
 		if got := m.run(c.command...); !strings.Contains(got, c.want) {
@@ -117,9 +120,12 @@ func (m *machine) looksInstalled() {
 // configure writes a policy for a database of its own, and returns its name.
 func (m *machine) configure() string {
 	m.Helper()
-	server, db := pgservertest.Database(m.T, "CREATE TABLE patients (id bigint PRIMARY KEY, age int); INSERT INTO patients SELECT n, n % 90 FROM generate_series(1, 1000) n")
+	server, db := pgservertest.Database(
+		m.T,
+		"CREATE TABLE patients (id bigint PRIMARY KEY, age int); INSERT INTO patients SELECT n, n % 90 FROM generate_series(1, 1000) n")
 	m.Cleanup(func() {
-		pgservertest.Exec(m.T, server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+db+"_shadow WITH (FORCE)")
+		pgservertest.Exec(m.T, server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+db+
+			"_shadow WITH (FORCE)")
 	})
 	passwd := m.command("root:root", "dpproxy", "passwd")
 	passwd.Stdin = strings.NewReader("secret\n")
@@ -136,7 +142,8 @@ analysts:
   alice: {password: %q, budget: {epsilon: 10, delta: 1e-6}}
 tables:
   patients: {privacy_unit: {name: patient, column: id}, max_rows_per_unit: 1, columns: {id: {}, age: {bounds: [0, 120]}}}
-`, server.DSN(db, "packaged_main"), server.DSN(db+"_shadow", "packaged_shadow"), server.DSN(db, pgserver.Superuser), strings.TrimSpace(string(verifier))))
+`, server.DSN(db, "packaged_main"), server.DSN(db+"_shadow", "packaged_shadow"), server.DSN(db, pgserver.Superuser),
+		strings.TrimSpace(string(verifier))))
 	m.run("chgrp", "dpproxy", "/etc/dpproxy/policy.yaml")
 	m.run("install", "-d", "-o", "dpproxy", "-g", "dpproxy", "-m", "0700", "/var/lib/dpproxy") // StateDirectory
 	m.run("dpproxy", "setup", "--policy", "/etc/dpproxy/policy.yaml")

@@ -24,7 +24,8 @@ func (w *world) difference(ctx context.Context, q question, got, want *pgconn.Re
 	for i, f := range want.FieldDescriptions {
 		g := got.FieldDescriptions[i]
 		if g.Name != f.Name || g.DataTypeOID != f.DataTypeOID && (f.DataTypeOID < ownTypes || g.DataTypeOID < ownTypes) {
-			return fmt.Sprintf("column %d is %s of type %d, want %s of type %d", i+1, g.Name, g.DataTypeOID, f.Name, f.DataTypeOID), nil
+			return fmt.Sprintf("column %d is %s of type %d, want %s of type %d", i+1, g.Name, g.DataTypeOID, f.Name,
+				f.DataTypeOID), nil
 		}
 	}
 	g, err := w.rows(ctx, got)
@@ -40,7 +41,8 @@ func (w *world) difference(ctx context.Context, q question, got, want *pgconn.Re
 		near.share = interpolation
 	}
 	if len(g) != len(p) || !sameRows(g, p, near) {
-		return fmt.Sprintf("%d rows, want %d\ngot   %s\nwant  %s", len(g), len(p), sample(g, p, near), sample(p, g, near)), nil
+		return fmt.Sprintf("%d rows, want %d\ngot   %s\nwant  %s", len(g), len(p), sample(g, p, near), sample(p, g, near)),
+			nil
 	}
 	columns, err := sortColumns(q.sql, want.FieldDescriptions)
 	if err != nil {
@@ -56,8 +58,8 @@ func (w *world) difference(ctx context.Context, q question, got, want *pgconn.Re
 	return "", nil
 }
 
-// Shares of a number that it may be off: by the grid of its release, or because PostgreSQL interpolates percentiles and a
-// release takes one of the points between.
+// Shares of a number that it may be off: by the grid of its release, or because PostgreSQL interpolates percentiles and
+// a release takes one of the points between.
 const (
 	grid          = 2e-3
 	interpolation = 2e-2
@@ -78,8 +80,8 @@ var null = value{text: "∅", number: math.NaN()}
 
 func (v value) String() string { return v.text }
 
-// equals says that two values are equal up to the grid of a release; counts and sums of integers exactly, unless they are
-// large.
+// equals says that two values are equal up to the grid of a release; counts and sums of integers exactly, unless they
+// are large.
 func (v value) equals(o value, near nearness) bool {
 	if v.text == o.text {
 		return true
@@ -165,7 +167,10 @@ func sample(a, b []row, near nearness) string {
 }
 
 // seconds are the types whose values are compared as seconds.
-var seconds = map[uint32]string{pgtype.IntervalOID: "interval", pgtype.TimestampOID: "timestamp", pgtype.TimestamptzOID: "timestamptz"}
+var seconds = map[uint32]string{
+	pgtype.IntervalOID: "interval", pgtype.TimestampOID: "timestamp",
+	pgtype.TimestamptzOID: "timestamptz",
+}
 
 // rows reads a result; PostgreSQL itself says how many seconds a time or a duration is.
 func (w *world) rows(ctx context.Context, r *pgconn.Result) ([]row, error) {
@@ -190,8 +195,8 @@ func (w *world) rows(ctx context.Context, r *pgconn.Result) ([]row, error) {
 	return list, nil
 }
 
-// sortColumns are the result columns that ORDER BY names. Rows that are equal there may come in any order, and so may all
-// where ORDER BY computes something that is no column.
+// sortColumns are the result columns that ORDER BY names. Rows that are equal there may come in any order, and so may
+// all where ORDER BY computes something that is no column.
 func sortColumns(sql string, fields []pgconn.FieldDescription) ([]int, error) {
 	parsed, err := pg_query.Parse(sql)
 	if err != nil {
@@ -201,7 +206,9 @@ func sortColumns(sql string, fields []pgconn.FieldDescription) ([]int, error) {
 	for _, n := range parsed.Stmts[len(parsed.Stmts)-1].Stmt.GetSelectStmt().GetSortClause() {
 		at := int(n.GetSortBy().Node.GetAConst().GetIval().GetIval()) - 1
 		if names := n.GetSortBy().Node.GetColumnRef().GetFields(); len(names) > 0 {
-			at = slices.IndexFunc(fields, func(f pgconn.FieldDescription) bool { return f.Name == names[len(names)-1].GetString_().GetSval() })
+			at = slices.IndexFunc(fields, func(f pgconn.FieldDescription) bool {
+				return f.Name == names[len(names)-1].GetString_().GetSval()
+			})
 		}
 		if at < 0 {
 			return list, nil

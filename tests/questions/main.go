@@ -1,5 +1,5 @@
-// Command questions asks dpproxy the questions that people ask of a shop, of a clinic and of TPC-H's warehouse, at an ε so
-// large that noise is nil and under bounds that do not bind, and compares every answer with PostgreSQL's.
+// Command questions asks dpproxy the questions that people ask of a shop, of a clinic and of TPC-H's warehouse, at an ε
+// so large that noise is nil and under bounds that do not bind, and compares every answer with PostgreSQL's.
 //
 //	questions                           counts by intent, and every question that is refused or answered otherwise
 //	questions -world shop               one world alone

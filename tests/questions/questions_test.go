@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// What is reached of the goals, which are 95 % of what can be answered and PostgreSQL's rows in all of those answers. The
-// floors only rise.
+// What is reached of the goals, which are 95 % of what can be answered and PostgreSQL's rows in all of those answers.
+// The floors only rise.
 const (
 	leastQuestions = 445
 	leastAnswered  = 0.985 // of the questions that can be answered
 	leastFaithful  = 0.99  // of the answers
 )
 
-// missing are the queries of TPC-H that are not what they have to be so far. A query that becomes right is to be taken off.
+// missing are the queries of TPC-H that are not what they have to be so far. A query that becomes right is to be taken
+// off.
 var missing = map[string]verdict{
 	"Q19 discounted revenue": other,
 }
@@ -47,7 +48,8 @@ func TestQuestions(t *testing.T) {
 		t.Errorf("%d questions, want %d", n, leastQuestions)
 	}
 	if counted.answered() < leastAnswered || counted.faithful() < leastFaithful {
-		t.Errorf("%.3f of the questions are answered, %.3f of them with PostgreSQL's rows; it has been %g and %g", counted.answered(), counted.faithful(), leastAnswered, leastFaithful)
+		t.Errorf("%.3f of the questions are answered, %.3f of them with PostgreSQL's rows; it has been %g and %g",
+			counted.answered(), counted.faithful(), leastAnswered, leastFaithful)
 	}
 	for _, r := range all {
 		if r.verdict == unlike {
@@ -84,7 +86,8 @@ func checkPublished(t *testing.T, all []result) {
 	}
 }
 
-// TestQuestionsAreRead holds the reader to the files: every statement has its words, and no two questions have one text.
+// TestQuestionsAreRead holds the reader to the files: every statement has its words, and no two questions have one
+// text.
 func TestQuestionsAreRead(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range worlds {

@@ -12,7 +12,8 @@ type tally [unlike + 1]int
 
 func (t tally) questions() int { return t[same] + t[other] + t[necessary] + t[gap] + t[unlike] }
 
-// answered is the share of the answerable questions that are answered; faithful the share of those with PostgreSQL's rows.
+// answered is the share of the answerable questions that are answered; faithful the share of those with PostgreSQL's
+// rows.
 func (t tally) answered() float64 { return ratio(t[same]+t[other], t[same]+t[other]+t[gap]) }
 func (t tally) faithful() float64 { return ratio(t[same], t[same]+t[other]) }
 
@@ -33,9 +34,11 @@ func count(results []result) (t tally) {
 // table is the counts by intent as Markdown.
 func table(results []result) string {
 	var b strings.Builder
-	b.WriteString("| intent | questions | PostgreSQL's rows | other rows | refused, as it must be | refused |\n|---|---|---|---|---|---|\n")
+	b.WriteString(
+		"| intent | questions | PostgreSQL's rows | other rows | refused, as it must be | refused |\n|---|---|---|---|---|---|\n")
 	line := func(name string, t tally) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, t.questions(), t[same], t[other], t[necessary], t[gap]+t[unlike])
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, t.questions(), t[same], t[other], t[necessary],
+			t[gap]+t[unlike])
 	}
 	var intents []string
 	for _, r := range results {
@@ -48,7 +51,8 @@ func table(results []result) string {
 	}
 	all := count(results)
 	line("**all**", all)
-	fmt.Fprintf(&b, "\nOf the questions that can be answered %.1f %% are, and %.1f %% of those with PostgreSQL's rows.\n", 100*all.answered(), 100*all.faithful())
+	fmt.Fprintf(&b, "\nOf the questions that can be answered %.1f %% are, and %.1f %% of those with PostgreSQL's rows.\n",
+		100*all.answered(), 100*all.faithful())
 	return b.String()
 }
 
@@ -65,7 +69,8 @@ func details(results []result) string {
 	}{{unlike, "ANSWERED, LISTED AS REFUSED"}, {other, "OTHER ROWS"}, {gap, "REFUSED"}} {
 		for _, r := range results {
 			if r.verdict == v.verdict {
-				fmt.Fprintf(&b, "%s: %s, %s: %s\n%s\n  %s\n\n", v.heading, r.world, r.intent, r.asked, r.sql, strings.ReplaceAll(r.detail, "\n", "\n  "))
+				fmt.Fprintf(&b, "%s: %s, %s: %s\n%s\n  %s\n\n", v.heading, r.world, r.intent, r.asked, r.sql,
+					strings.ReplaceAll(r.detail, "\n", "\n  "))
 			}
 		}
 	}

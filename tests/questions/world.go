@@ -54,7 +54,8 @@ func start(ctx context.Context, name string) (_ *world, err error) {
 	if w.proxy, err = server.Start(ctx, rules, log); err != nil {
 		return nil, err
 	}
-	w.proxied, err = pgx.Connect(ctx, fmt.Sprintf("postgres://analyst:%s@%s/%s?sslmode=disable", password, w.proxy.Addr(), name))
+	w.proxied, err = pgx.Connect(ctx, fmt.Sprintf("postgres://analyst:%s@%s/%s?sslmode=disable", password, w.proxy.Addr(),
+		name))
 	return w, err
 }
 
@@ -94,8 +95,10 @@ func (w *world) policy(name string) (*policy.Policy, error) {
 	}
 	file := filepath.Join(w.postgres.Folder(), "policy.yaml")
 	full := strings.NewReplacer("@VERIFIER@", secret,
-		"${QUESTIONS_MAIN}", w.postgres.DSN(name, "questions_main"), "${QUESTIONS_SHADOW}", w.postgres.DSN(name+"_shadow", "questions_shadow"),
-		"${QUESTIONS_PUBLIC}", w.postgres.DSN(name, "questions_public"), "${QUESTIONS_ADMIN}", w.postgres.DSN(name, pgserver.Superuser)).Replace(string(text))
+		"${QUESTIONS_MAIN}", w.postgres.DSN(name, "questions_main"), "${QUESTIONS_SHADOW}",
+		w.postgres.DSN(name+"_shadow", "questions_shadow"),
+		"${QUESTIONS_PUBLIC}", w.postgres.DSN(name, "questions_public"), "${QUESTIONS_ADMIN}",
+		w.postgres.DSN(name, pgserver.Superuser)).Replace(string(text))
 	if err := os.WriteFile(file, []byte(full), 0o600); err != nil {
 		return nil, err
 	}

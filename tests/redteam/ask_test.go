@@ -78,8 +78,8 @@ type record struct {
 // errRefused is the verdict on a statement that is not answered.
 var errRefused = errors.New("refused")
 
-// ask explains a statement and runs it. The record is nil where nothing private was measured; an error other than errRefused
-// is a violation.
+// ask explains a statement and runs it. The record is nil where nothing private was measured; an error other than
+// errRefused is a violation.
 func (w *world) ask(conn *pgconn.PgConn, s session, st statement) (*record, error) {
 	ctx := context.Background()
 	values, formats, err := w.encode(ctx, conn, s, st)
@@ -158,7 +158,8 @@ func refusal(err error) error {
 }
 
 // privateTable finds a private table in SQL that dpproxy wrote.
-var privateTable = regexp.MustCompile(`"public"\."(patients|visits|lab_results|profiles|staff|calls|ratings|bookings|samples|faces|entries)"`)
+var privateTable = regexp.MustCompile(
+	`"public"\."(patients|visits|lab_results|profiles|staff|calls|ratings|bookings|samples|faces|entries)"`)
 
 // match takes from what main executed the queries of private rows. They must be those of the blocks, in one snapshot.
 func (r *record) match(executed []relay.Query, known pinned) error {
@@ -174,7 +175,8 @@ func (r *record) match(executed []relay.Query, known pinned) error {
 		}
 	}
 	if len(r.queries) != len(want) {
-		return fmt.Errorf("main executed %d queries of private rows where %d were charged: %s", len(r.queries), len(want), list(r.queries))
+		return fmt.Errorf("main executed %d queries of private rows where %d were charged: %s", len(r.queries), len(want),
+			list(r.queries))
 	}
 	for i, q := range r.queries {
 		if q.Conn != conn || masked(q.SQL) != masked(want[i]) {

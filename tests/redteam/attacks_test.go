@@ -1,7 +1,7 @@
 package redteam_test
 
-// attacks are statements that once broke the promise, or are built like those that did: values that main would read as one
-// although they were counted as several. They are asked in all sessions.
+// attacks are statements that once broke the promise, or are built like those that did: values that main would read as
+// one although they were counted as several. They are asked in all sessions.
 func attacks() []statement {
 	var all []statement
 	for i, sql := range []string{
@@ -73,8 +73,8 @@ func attacks() []statement {
 		`SELECT count(*), sum(t.s) FROM visits v JOIN (SELECT visit_id, sum(value) AS s FROM lab_results GROUP BY visit_id) t ON t.visit_id = v.visit_id`,
 		`SELECT count(*), avg(n) FROM (SELECT visit_id, kind, count(*) AS n FROM lab_results GROUP BY 1, 2 HAVING sum(value) > 5) t`,
 		`SELECT count(*) FROM visits a JOIN (SELECT DISTINCT visit_id FROM visits WHERE urgent) b ON b.visit_id = a.visit_id`,
-		// Released values that main reads as constants: under collations that find them equal, as floats, times and NULL, in joins that they
-		// must not multiply.
+		// Released values that main reads as constants: under collations that find them equal, as floats, times and NULL, in
+		// joins that they must not multiply.
 		`SELECT count(*), sum(cost) FROM visits WHERE cost > 0.5 * (SELECT avg(cost) FROM visits)`,
 		`SELECT count(*) FROM samples s JOIN (SELECT ci AS k, count(*) AS n FROM faces GROUP BY ci) t ON t.k = s.ci`,
 		`SELECT count(*) FROM faces f WHERE f.ci IN (SELECT ci FROM faces GROUP BY ci ORDER BY count(*) DESC LIMIT 2)`,

@@ -14,8 +14,8 @@ type exact struct {
 	bins   map[string]map[[2]int64]int64 // group → (release, step) → rows
 }
 
-// collect reads the results of a block's queries as the proxy does, and finds fault with rows that it would not mind: a group that
-// comes twice, or is none of the block's.
+// collect reads the results of a block's queries as the proxy does, and finds fault with rows that it would not mind: a
+// group that comes twice, or is none of the block's.
 func (b block) collect(results [][][][]byte) (*exact, error) {
 	e := &exact{map[string]int64{}, map[string]map[int]int64{}, map[string]map[[2]int64]int64{}}
 	if b.Measure != "" {
@@ -166,7 +166,8 @@ func (b block) neighbours(x, y *exact) error {
 				share, families[r.Family] = max(0, share-families[r.Family]), max(share, families[r.Family])
 			}
 			if layers[r.Layer] += share; layers[r.Layer] > 1+1e-9 {
-				return fmt.Errorf("the releases of layer %d move by %g of what is charged for one of them", r.Layer, layers[r.Layer])
+				return fmt.Errorf("the releases of layer %d move by %g of what is charged for one of them", r.Layer,
+					layers[r.Layer])
 			}
 		}
 		if r.Row > 0 {
@@ -186,7 +187,8 @@ func (b block) neighbours(x, y *exact) error {
 	return nil
 }
 
-// covers says how a release moves further, or in more groups, than was charged; and by how much it moves all groups together.
+// covers says how a release moves further, or in more groups, than was charged; and by how much it moves all groups
+// together.
 func (c charge) covers(groups map[string]bool, moved func(string) int64) (total int64, err error) {
 	n := 0
 	for g := range groups {

@@ -24,27 +24,46 @@ const (
 
 var kinds = []kind{integers, numerics, floats, texts, dates, timestamps, instants, intervals, booleans}
 
-// constants of each kind: values that are equal and look different, differ in their last digit, or lie where clocks jump.
+// constants of each kind: values that are equal and look different, differ in their last digit, or lie where clocks
+// jump.
 var constants = map[kind][]string{
-	integers:   {"0", "1", "5", "30", "31", "65", "120", "-1", "2147483647", "9007199254740993"},
-	numerics:   {"0", "0.0", "0.1", "1.0", "1.000", "100.005", "NaN", "70.5"},
-	floats:     {"0", "-0", "0.1", "0.10000000000000002", "0.3", "0.30000000000000004", "NaN", "Infinity", "-Infinity", "5e-324", "1e308", "70.5"},
-	texts:      {"Ann", "ANN", "icu", "er", "flu", "", "é", "e\u0301", "1", "0.1", "2020-01-01"},
-	dates:      {"2020-01-01", "2020-06-15", "2020-11-01", "2021-12-31", "2020-03-08", "infinity"},
-	timestamps: {"2020-01-01", "2020-03-08 02:30:00", "2020-11-01 01:30:00", "2020-04-05 01:45:00", "2021-06-01 23:59:59.999999", "infinity"},
-	instants:   {"2020-11-01 05:30:00+00", "2020-11-01 06:30:00+00", "2019-11-03 05:00:00+00", "2019-11-02 03:00:00+00", "2020-06-15 18:30:00+00", "2020-06-15 13:00:00+00", "2020-04-04 15:15:00+00", "infinity"},
-	intervals:  {"0", "24:00", "1 day", "30 days", "1 mon", "1 mon -30 days", "29 days 23:59:59.9"},
-	booleans:   {"true", "false"},
+	integers: {"0", "1", "5", "30", "31", "65", "120", "-1", "2147483647", "9007199254740993"},
+	numerics: {"0", "0.0", "0.1", "1.0", "1.000", "100.005", "NaN", "70.5"},
+	floats: {
+		"0", "-0", "0.1", "0.10000000000000002", "0.3", "0.30000000000000004", "NaN", "Infinity", "-Infinity",
+		"5e-324", "1e308", "70.5",
+	},
+	texts: {"Ann", "ANN", "icu", "er", "flu", "", "é", "e\u0301", "1", "0.1", "2020-01-01"},
+	dates: {"2020-01-01", "2020-06-15", "2020-11-01", "2021-12-31", "2020-03-08", "infinity"},
+	timestamps: {
+		"2020-01-01", "2020-03-08 02:30:00", "2020-11-01 01:30:00", "2020-04-05 01:45:00",
+		"2021-06-01 23:59:59.999999", "infinity",
+	},
+	instants: {
+		"2020-11-01 05:30:00+00", "2020-11-01 06:30:00+00", "2019-11-03 05:00:00+00", "2019-11-02 03:00:00+00",
+		"2020-06-15 18:30:00+00", "2020-06-15 13:00:00+00", "2020-04-04 15:15:00+00", "infinity",
+	},
+	intervals: {"0", "24:00", "1 day", "30 days", "1 mon", "1 mon -30 days", "29 days 23:59:59.9"},
+	booleans:  {"true", "false"},
 }
 
 // twins are constants that a session may print alike, or that are equal and look different.
 var twins = map[kind][][]string{
-	integers:   {{"0", "1"}, {"30", "31"}, {"2147483647", "9007199254740993"}},
-	numerics:   {{"0", "0.0"}, {"1.0", "1.000"}, {"0.1", "100.005"}},
-	floats:     {{"0", "-0"}, {"0.1", "0.10000000000000002"}, {"0.3", "0.30000000000000004"}, {"0.1", "0.30000000000000004", "0.3"}},
-	texts:      {{"Ann", "ANN"}, {"é", "e\u0301"}, {"icu", "er"}},
-	dates:      {{"2020-01-01", "2021-12-31"}, {"2019-11-03", "2000-01-01"}, {"2020-06-15", "2020-11-01"}},
-	timestamps: {{"2020-03-08 02:30:00", "2020-03-08 03:30:00"}, {"2020-11-01 01:30:00", "2020-11-01 00:30:00"}, {"2020-04-05 01:45:00", "2020-04-05 02:15:00"}},
+	integers: {{"0", "1"}, {"30", "31"}, {"2147483647", "9007199254740993"}},
+	numerics: {{"0", "0.0"}, {"1.0", "1.000"}, {"0.1", "100.005"}},
+	floats: {
+		{"0", "-0"},
+		{"0.1", "0.10000000000000002"},
+		{"0.3", "0.30000000000000004"},
+		{"0.1", "0.30000000000000004", "0.3"},
+	},
+	texts: {{"Ann", "ANN"}, {"é", "e\u0301"}, {"icu", "er"}},
+	dates: {{"2020-01-01", "2021-12-31"}, {"2019-11-03", "2000-01-01"}, {"2020-06-15", "2020-11-01"}},
+	timestamps: {
+		{"2020-03-08 02:30:00", "2020-03-08 03:30:00"},
+		{"2020-11-01 01:30:00", "2020-11-01 00:30:00"},
+		{"2020-04-05 01:45:00", "2020-04-05 02:15:00"},
+	},
 	instants: {
 		{"2019-11-03 05:00:00+00", "2019-11-02 03:00:00+00"},
 		{"2020-11-01 05:30:00+00", "2020-11-01 06:30:00+00"},
@@ -55,7 +74,10 @@ var twins = map[kind][][]string{
 	booleans:  {{"true", "false"}},
 }
 
-var zones = []string{"UTC", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "EST5CST-20,M3.2.0,M11.1.0", "<+1345>-13:45"}
+var zones = []string{
+	"UTC", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "EST5CST-20,M3.2.0,M11.1.0",
+	"<+1345>-13:45",
+}
 
 // column is what an expression may read.
 type column struct {
@@ -129,7 +151,10 @@ func (g *generator) constant(k kind) string {
 
 // computed is an operation on constants whose value is that of a constant.
 func (g *generator) computed(k kind, literal string) string {
-	forms := []string{"COALESCE(NULL, %s)", "NULLIF(%s, NULL)", "CASE WHEN length('ab') > 1 THEN %s END", "GREATEST(%s, NULL)"}
+	forms := []string{
+		"COALESCE(NULL, %s)", "NULLIF(%s, NULL)", "CASE WHEN length('ab') > 1 THEN %s END",
+		"GREATEST(%s, NULL)",
+	}
 	switch k {
 	case texts:
 		forms = append(forms, "(%s || '')", "left(%s, 20)", "split_part(%s, '|', 1)")
@@ -184,35 +209,53 @@ func (g *generator) made(k kind, depth int) string {
 	switch k {
 	case integers:
 		return pick(g, []string{
-			g.column(integers) + " % 7", g.column(integers) + " / 10", g.column(integers) + " + 1", g.column(floats) + "::int", g.column(numerics) + "::int",
-			"width_bucket(" + g.column(numerics) + ", 0, 1000, 5)", "length(" + sub(texts) + ")", g.column(dates) + " - date '2020-01-01'", "extract(year FROM " + g.column(dates) + ")::int",
+			g.column(integers) + " % 7", g.column(integers) + " / 10", g.column(integers) + " + 1", g.column(floats) + "::int",
+			g.column(numerics) + "::int",
+			"width_bucket(" + g.column(numerics) + ", 0, 1000, 5)", "length(" + sub(texts) + ")", g.column(dates) +
+				" - date '2020-01-01'", "extract(year FROM " + g.column(dates) + ")::int",
 		})
 	case numerics:
 		return pick(g, []string{
-			g.column(integers) + "::numeric", g.column(numerics) + " * 0.1", "round(" + g.column(numerics) + ", 1)", "floor(" + g.column(integers) + " / 10.0)", "trunc(" + g.column(numerics) + ")",
+			g.column(integers) + "::numeric", g.column(numerics) + " * 0.1", "round(" + g.column(numerics) + ", 1)", "floor(" +
+				g.column(integers) + " / 10.0)", "trunc(" + g.column(numerics) + ")",
 			g.column(floats) + "::numeric", "extract(hour FROM " + g.column(timestamps) + ")",
 		})
 	case floats:
 		return pick(g, []string{
-			g.column(integers) + "::float8", g.column(numerics) + "::float8", g.column(floats) + " * 0.1", g.column(integers) + " * 0.1::float8", g.column(integers) + " / 1e9 + 0.1::float8",
-			"floor(" + g.column(floats) + ")", g.column(numerics) + "::float8 / 3", "sqrt(abs(" + g.column(integers) + "))", "date_part('minute', " + g.column(timestamps) + ")",
+			g.column(integers) + "::float8", g.column(numerics) + "::float8", g.column(floats) + " * 0.1", g.column(integers) +
+				" * 0.1::float8", g.column(integers) + " / 1e9 + 0.1::float8",
+			"floor(" + g.column(floats) + ")", g.column(numerics) + "::float8 / 3", "sqrt(abs(" + g.column(integers) + "))",
+			"date_part('minute', " + g.column(timestamps) + ")",
 		})
 	case texts:
 		return pick(g, []string{
-			"upper(" + sub(texts) + ")", "lower(" + sub(texts) + ")", "left(" + sub(texts) + ", 1)", sub(texts) + " || " + sub(texts), g.column(integers) + "::text", g.column(dates) + "::text",
-			g.column(numerics) + "::text", g.column(floats) + "::text", "to_char(" + g.column(dates) + ", 'YYYY-MM')", sub(texts) + ` COLLATE "C"`, g.column(booleans) + "::text", g.column(instants) + "::text",
+			"upper(" + sub(texts) + ")", "lower(" + sub(texts) + ")", "left(" + sub(texts) + ", 1)", sub(texts) + " || " +
+				sub(texts), g.column(integers) + "::text", g.column(dates) + "::text",
+			g.column(numerics) + "::text", g.column(floats) + "::text", "to_char(" + g.column(dates) + ", 'YYYY-MM')",
+			sub(texts) + ` COLLATE "C"`, g.column(booleans) + "::text", g.column(instants) + "::text",
 		})
 	case dates:
-		return pick(g, []string{g.column(instants) + "::date", g.column(timestamps) + "::date", g.column(dates) + " + 30", "(" + g.column(instants) + " AT TIME ZONE " + zone + ")::date", "date_trunc('month', " + g.column(dates) + ")::date"})
+		return pick(g, []string{
+			g.column(instants) + "::date", g.column(timestamps) + "::date", g.column(dates) + " + 30",
+			"(" + g.column(instants) + " AT TIME ZONE " + zone + ")::date", "date_trunc('month', " + g.column(dates) +
+				")::date",
+		})
 	case timestamps:
-		return pick(g, []string{g.column(dates) + "::timestamp", g.column(instants) + " AT TIME ZONE " + zone, "date_trunc('day', " + g.column(timestamps) + ")", g.column(instants) + "::timestamp", g.column(timestamps) + " + interval '1 day'"})
+		return pick(g, []string{
+			g.column(dates) + "::timestamp", g.column(instants) + " AT TIME ZONE " + zone,
+			"date_trunc('day', " + g.column(timestamps) + ")", g.column(instants) + "::timestamp", g.column(timestamps) +
+				" + interval '1 day'",
+		})
 	case instants:
 		return pick(g, []string{
-			g.column(dates) + "::timestamptz", g.column(timestamps) + "::timestamptz", g.column(timestamps) + " AT TIME ZONE " + zone, "date_trunc('day', " + g.column(instants) + ")",
+			g.column(dates) + "::timestamptz", g.column(timestamps) + "::timestamptz", g.column(timestamps) + " AT TIME ZONE " +
+				zone, "date_trunc('day', " + g.column(instants) + ")",
 			"date_trunc('hour', " + g.column(instants) + ", " + zone + ")", g.column(instants) + " + interval '1 day'",
 		})
 	case intervals:
-		return pick(g, []string{g.column(instants) + " - timestamptz '2020-01-01 00:00+00'", g.column(timestamps) + " - timestamp '2020-01-01'", "justify_hours(" + g.column(intervals) + ")", "make_interval(days => " + g.column(integers) + "::int)"})
+		return pick(g, []string{g.column(instants) + " - timestamptz '2020-01-01 00:00+00'", g.column(timestamps) +
+			" - timestamp '2020-01-01'", "justify_hours(" + g.column(intervals) + ")", "make_interval(days => " +
+			g.column(integers) + "::int)"})
 	}
 	return "(" + g.condition(depth) + ")"
 }
@@ -246,7 +289,8 @@ func (g *generator) condition(depth int) string {
 			return pick(g, g.subs)
 		}
 	case 6:
-		return a + " " + pick(g, []string{"=", "<"}) + pick(g, []string{" ANY", " ALL"}) + " (SELECT k FROM " + g.relation(k) + " AS x(k))"
+		return a + " " + pick(g, []string{"=", "<"}) + pick(g, []string{" ANY", " ALL"}) + " (SELECT k FROM " +
+			g.relation(k) + " AS x(k))"
 	case 7:
 		return "(SELECT x.k FROM " + g.relation(k) + " AS x(k) WHERE x.k = " + a + ") IS NOT NULL"
 	}
@@ -345,7 +389,8 @@ func (g *generator) aggregate() string {
 			text = pick(g, []string{"sum", "avg", "stddev"}) + "(DISTINCT " + g.number() + ")"
 		}
 	case 7:
-		text = pick(g, []string{"percentile_cont(0.5)", "percentile_disc(0.9)"}) + " WITHIN GROUP (ORDER BY " + g.number() + ")"
+		text = pick(g, []string{"percentile_cont(0.5)", "percentile_disc(0.9)"}) + " WITHIN GROUP (ORDER BY " + g.number() +
+			")"
 	case 8:
 		text = pick(g, []string{"bool_or(", "bool_and("}) + g.condition(1) + ")"
 	}
@@ -377,15 +422,18 @@ func (g *generator) key() string {
 		return "(" + g.caseOf(k, 1) + ")::" + string(pick(g, castable[k]))
 	case 6:
 		if c := g.of(integers, true); c != "" {
-			return pick(g, []string{c + " / 10", c + " * 0.1::float8", "floor(" + c + " / 10.0)", "round(" + c + ", -1)", c + " / 1e9 + 0.1::float8", c + "::float8", c + "::text"})
+			return pick(g, []string{c + " / 10", c + " * 0.1::float8", "floor(" + c + " / 10.0)", "round(" + c + ", -1)", c +
+				" / 1e9 + 0.1::float8", c + "::float8", c + "::text"})
 		}
 	case 7:
 		if c := g.of(pick(g, []kind{instants, timestamps, dates}), true); c != "" {
-			return pick(g, []string{"date_trunc('month', " + c + ")", "date_trunc('quarter', " + c + ")", "extract(month FROM " + c + ")", "to_char(" + c + ", 'YYYY-MM')"})
+			return pick(g, []string{"date_trunc('month', " + c + ")", "date_trunc('quarter', " + c + ")", "extract(month FROM " +
+				c + ")", "to_char(" + c + ", 'YYYY-MM')"})
 		}
 	case 8:
 		if c := g.of(numerics, true); c != "" {
-			return pick(g, []string{"width_bucket(" + c + ", 0, 1000, 5)", "trunc(" + c + " / 1000)", "(trunc(" + c + " / 1000))::float8 * 0.1", "round(" + c + ", -3)::text"})
+			return pick(g, []string{"width_bucket(" + c + ", 0, 1000, 5)", "trunc(" + c + " / 1000)", "(trunc(" + c +
+				" / 1000))::float8 * 0.1", "round(" + c + ", -3)::text"})
 		}
 	}
 	return g.expr(k, 1) // by partition selection, if at all

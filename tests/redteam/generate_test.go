@@ -19,7 +19,11 @@ type source struct {
 // generate writes the i-th random statement of a seed.
 func generate(seed uint64, i int) statement {
 	g := newGenerator(rand.New(rand.NewPCG(seed, 1000+uint64(i))))
-	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches, g.spine, g.byPrivate})()
+	sql := pick(g, []func() string{
+		g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups,
+		g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches,
+		g.spine, g.byPrivate,
+	})()
 	st := statement{source: fmt.Sprintf("random statement %d", i), number: i}
 	// Alternatives that were not taken have parameters too: count those that are left.
 	st.sql = parameter.ReplaceAllStringFunc(sql, func(old string) string {
@@ -132,18 +136,25 @@ func (g *generator) spine() string {
 	kept, key, on := g.relation(k)+" AS x(k)", "x.k", "x.k = "+g.expr(k, 1)
 	switch g.IntN(5) {
 	case 2:
-		kept, key = pick(g, []string{"slots m", "(SELECT ci, i, j, d, tz FROM slots) m"}), pick(g, []string{"m.ci", "m.i", "m.d"})
-		on = pick(g, []string{"m.ci = " + g.expr(texts, 1), "m.i = " + g.expr(integers, 1), "m.i <= " + g.expr(numerics, 1), "m.d = " + g.expr(dates, 1), "m.tz <= " + g.expr(instants, 1)})
+		kept, key = pick(g, []string{"slots m", "(SELECT ci, i, j, d, tz FROM slots) m"}),
+			pick(g, []string{"m.ci", "m.i", "m.d"})
+		on = pick(g, []string{
+			"m.ci = " + g.expr(texts, 1), "m.i = " + g.expr(integers, 1), "m.i <= " + g.expr(numerics, 1),
+			"m.d = " + g.expr(dates, 1), "m.tz <= " + g.expr(instants, 1),
+		})
 	case 0:
 		on = g.expr(k, 1) + pick(g, []string{" >= ", " > "}) + "x.k"
 		if g.chance(50) {
 			on += " AND " + g.expr(k, 1) + " < x.k"
 		}
 	case 1:
-		kept, key = pick(g, []string{"moments m", "(SELECT DISTINCT label, day FROM moments) m"}), pick(g, []string{"m.label", "m.day"})
-		on = pick(g, []string{"m.label = " + g.expr(texts, 1), "m.day <= " + g.expr(dates, 1), "m.day = " + g.expr(timestamps, 1)})
+		kept, key = pick(g, []string{"moments m", "(SELECT DISTINCT label, day FROM moments) m"}),
+			pick(g, []string{"m.label", "m.day"})
+		on = pick(g, []string{"m.label = " + g.expr(texts, 1), "m.day <= " + g.expr(dates, 1), "m.day = " +
+			g.expr(timestamps, 1)})
 	}
-	return "SELECT " + key + " AS k1, " + pick(g, []string{"count(" + s.unit + ")", "count(*) FILTER (WHERE " + s.unit + " IS NOT NULL)", "sum(" + g.number() + ")"}) +
+	return "SELECT " + key + " AS k1, " + pick(g, []string{"count(" + s.unit + ")", "count(*) FILTER (WHERE " + s.unit +
+		" IS NOT NULL)", "sum(" + g.number() + ")"}) +
 		" FROM " + kept + " LEFT JOIN " + s.from + " ON " + on + " GROUP BY k1"
 }
 
@@ -155,18 +166,21 @@ func (g *generator) byPrivate() string {
 	from, key := g.relation(k)+" AS x(k)", "x.k"
 	cond := g.expr(k, 1) + pick(g, []string{" = ", " = ", " >= "}) + key
 	if g.chance(30) {
-		from, key, cond = "moments m", "m.label", pick(g, []string{"m.label = " + g.expr(texts, 1), "m.day = " + g.expr(dates, 1), "m.at > a.tz AND m.at <= a.tk"})
+		from, key, cond = "moments m", "m.label", pick(g, []string{"m.label = " + g.expr(texts, 1), "m.day = " +
+			g.expr(dates, 1), "m.at > a.tz AND m.at <= a.tk"})
 	}
 	if g.chance(40) {
 		cond += " AND " + g.condition(1)
 	}
 	switch g.IntN(3) {
 	case 0:
-		return "SELECT " + key + " FROM " + from + " WHERE " + pick(g, []string{"", "NOT "}) + "EXISTS (SELECT 1 FROM " + s.from + " WHERE " + cond + ")"
+		return "SELECT " + key + " FROM " + from + " WHERE " + pick(g, []string{"", "NOT "}) + "EXISTS (SELECT 1 FROM " +
+			s.from + " WHERE " + cond + ")"
 	case 1:
 		return "SELECT count(*) FROM " + from + " LEFT JOIN " + s.from + " ON " + cond + " WHERE " + s.unit + " IS NULL"
 	}
-	return "SELECT " + key + ", (SELECT " + pick(g, []string{"count(*)", "sum(" + g.number() + ")", "avg(" + g.number() + ")"}) + " FROM " + s.from + " WHERE " + cond + ") FROM " + from
+	return "SELECT " + key + ", (SELECT " + pick(g, []string{"count(*)", "sum(" + g.number() + ")", "avg(" + g.number() +
+		")"}) + " FROM " + s.from + " WHERE " + cond + ") FROM " + from
 }
 
 // aboveGroups filters released groups by their key.
@@ -175,7 +189,8 @@ func (g *generator) aboveGroups() string {
 	g.cols, g.subs = s.cols, s.subs
 	k := pick(g, kinds)
 	key := g.caseOf(k, 2)
-	return "SELECT count(*), avg(n) FROM (SELECT " + key + " AS k, count(*) AS n" + g.read(s) + " GROUP BY 1) s WHERE k " + pick(g, []string{"=", "<>", ">"}) + " " + g.constant(k)
+	return "SELECT count(*), avg(n) FROM (SELECT " + key + " AS k, count(*) AS n" + g.read(s) + " GROUP BY 1) s WHERE k " +
+		pick(g, []string{"=", "<>", ">"}) + " " + g.constant(k)
 }
 
 // perUnit groups by the unit and aggregates above it.
@@ -217,7 +232,8 @@ func (g *generator) setOperation() string {
 		}
 		return "SELECT " + s.unit + " AS u, " + x + " AS k, " + g.constant(integers) + " AS n" + g.read(s)
 	}
-	from := "(" + side() + pick(g, []string{" UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ", " EXCEPT ALL "}) + side() + ") s"
+	from := "(" + side() + pick(g, []string{" UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ", " EXCEPT ALL "}) +
+		side() + ") s"
 	g.cols, g.subs = []column{{"s.k", k, false, false}, {"s.n", integers, true, false}}, nil
 	if g.chance(40) {
 		return "SELECT " + g.key() + " AS k1, count(*) FROM " + from + " GROUP BY k1"
@@ -231,12 +247,19 @@ func (g *generator) windowed() string {
 	g.cols, g.subs = s.cols, s.subs
 	k := pick(g, []kind{integers, dates, texts, floats, instants})
 	over := " OVER (PARTITION BY " + s.unit + " ORDER BY " + g.expr(k, 1) + ")"
-	function := pick(g, []string{"row_number()", "rank()", "dense_rank()", "count(*)", "sum(" + g.number() + ")", "ntile(3)"})
+	function := pick(g, []string{
+		"row_number()", "rank()", "dense_rank()", "count(*)", "sum(" + g.number() + ")",
+		"ntile(3)",
+	})
 	value := g.expr(k, 1)
 	other := pick(g, []string{"lag(", "lead(", "first_value("}) + value + ")"
-	from := "(SELECT " + s.unit + " AS u, " + value + " AS x, " + function + over + " AS n, " + other + over + " AS k" + g.read(s) + ") s"
+	from := "(SELECT " + s.unit + " AS u, " + value + " AS x, " + function + over + " AS n, " + other + over + " AS k" +
+		g.read(s) + ") s"
 	g.cols, g.subs = []column{{"s.n", integers, true, false}, {"s.k", k, false, false}, {"s.x", k, false, false}}, nil
-	sql := g.aggregates() + " FROM " + from + pick(g, []string{"", " WHERE n <= 2", " WHERE n = 1", " WHERE s.x IS DISTINCT FROM s.k"})
+	sql := g.aggregates() + " FROM " + from + pick(g, []string{
+		"", " WHERE n <= 2", " WHERE n = 1",
+		" WHERE s.x IS DISTINCT FROM s.k",
+	})
 	if g.chance(40) {
 		return "SELECT " + g.caseOf(pick(g, kinds), 1) + " AS k1, " + sql + " GROUP BY k1"
 	}
@@ -272,7 +295,8 @@ func (g *generator) lateral() string {
 	s, inner := g.source(), g.simple("y")
 	g.cols, g.subs = inner.cols, nil
 	k := pick(g, []kind{integers, numerics, dates, texts})
-	what := pick(g, []string{"count(*) AS n, max(" + g.expr(k, 1) + ") AS k", g.number() + " AS n, " + g.expr(k, 1) + " AS k"})
+	what := pick(g, []string{"count(*) AS n, max(" + g.expr(k, 1) + ") AS k", g.number() + " AS n, " + g.expr(k, 1) +
+		" AS k"})
 	sub := "(SELECT " + what + g.read(inner)
 	if strings.Contains(sub, " WHERE ") {
 		sub += " AND " + inner.unit + " = " + s.unit + ")"

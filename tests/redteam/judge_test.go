@@ -38,21 +38,37 @@ type judge struct {
 var planners = []struct{ name, set string }{
 	{"as it is", ""},
 	{"no hashing", "SET LOCAL enable_hashagg = off; SET LOCAL enable_hashjoin = off"},
-	{"no merging, no loops", "SET LOCAL enable_mergejoin = off; SET LOCAL enable_nestloop = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off"},
-	{"no memory, no indexes", "SET LOCAL work_mem = '64kB'; SET LOCAL hash_mem_multiplier = 1; SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_memoize = off; SET LOCAL enable_material = off"},
+	{
+		"no merging, no loops",
+		"SET LOCAL enable_mergejoin = off; SET LOCAL enable_nestloop = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off",
+	},
+	{
+		"no memory, no indexes",
+		"SET LOCAL work_mem = '64kB'; SET LOCAL hash_mem_multiplier = 1; SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_memoize = off; SET LOCAL enable_material = off",
+	},
 }
 
 // expensive plans start processes or compile.
 var expensive = []struct{ name, set string }{
-	{"parallel", "SET LOCAL @force = on; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL min_parallel_index_scan_size = 0; SET LOCAL max_parallel_workers_per_gather = 2"},
-	{"compiled", "SET LOCAL jit = on; SET LOCAL jit_above_cost = 0; SET LOCAL jit_inline_above_cost = -1; SET LOCAL jit_optimize_above_cost = -1"},
+	{
+		"parallel",
+		"SET LOCAL @force = on; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL min_parallel_index_scan_size = 0; SET LOCAL max_parallel_workers_per_gather = 2",
+	},
+	{
+		"compiled",
+		"SET LOCAL jit = on; SET LOCAL jit_above_cost = 0; SET LOCAL jit_inline_above_cost = -1; SET LOCAL jit_optimize_above_cost = -1",
+	},
 }
 
 // tooLong is far above what a measure query of these small databases takes.
 const tooLong = "60s"
 
 // onDisk are the tables whose rows are moved about.
-var onDisk = []string{"visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id", "bookings.booking_id", "patients.id", "profiles.patient_id", "samples.sample_id", "staff.staff_id", "faces.patient_id", "entries.place"}
+var onDisk = []string{
+	"visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id",
+	"bookings.booking_id", "patients.id", "profiles.patient_id", "samples.sample_id", "staff.staff_id", "faces.patient_id",
+	"entries.place",
+}
 
 // database builds one hostile database, measures it in several ways, and compares it with all its neighbours.
 func (j *judge) database(seed uint64) {
@@ -85,15 +101,16 @@ func (j *judge) database(seed uint64) {
 	for unit, id := range rewritetest.Units {
 		p := planners[(unit+j.databases)%len(planners)]
 		less := rewritetest.Without(unit) + rewritetest.WithoutSamples(unit) + rewritetest.Reordered("%s DESC", onDisk...)
-		j.run(fmt.Sprintf("%s without unit %d, %s", where, id, p.name), p.set, less, j.records, func(r *judged, e []*exact) error {
-			for i, b := range r.blocks {
-				j.pairs++
-				if err := b.neighbours(r.whole[i], e[i]); err != nil {
-					return fmt.Errorf("block %d: %w", i+1, err)
+		j.run(fmt.Sprintf("%s without unit %d, %s", where, id, p.name), p.set, less, j.records,
+			func(r *judged, e []*exact) error {
+				for i, b := range r.blocks {
+					j.pairs++
+					if err := b.neighbours(r.whole[i], e[i]); err != nil {
+						return fmt.Errorf("block %d: %w", i+1, err)
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 	}
 }
 
@@ -146,7 +163,8 @@ func byPins(records []*judged) [][]*judged {
 // batchSize is how many records are measured in one round trip.
 const batchSize = 50
 
-// batch measures the first records of a group and returns how many of them are done with. It ends with the first that fails.
+// batch measures the first records of a group and returns how many of them are done with. It ends with the first that
+// fails.
 func (j *judge) batch(where, planner string, group []*judged, check func(*judged, []*exact) error) int {
 	group = group[:min(len(group), batchSize)]
 	ctx := context.Background()

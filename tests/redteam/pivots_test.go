@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// split gives conditions of which most exclude each other, by what one expression is, or whether one condition holds. Some overlap.
+// split gives conditions of which most exclude each other, by what one expression is, or whether one condition holds.
+// Some overlap.
 func (g *generator) split() []string {
 	k := pick(g, kinds)
 	if len(g.cols) > 0 {
@@ -41,11 +42,16 @@ func (g *generator) pivot(conditions []string) string {
 	var list []string
 	for range 1 + g.IntN(2) {
 		n, x := g.number(), g.expr(pick(g, kinds), 1)
-		call := pick(g, []string{"count(*)", "count(*)", "sum(" + n + ")", "sum(" + n + ")", "avg(" + n + ")", "avg(" + n + ")", "stddev(" + n + ")", "count(" + x + ")", "count(DISTINCT " + x + ")", "max(" + n + ")"})
+		call := pick(g, []string{"count(*)", "count(*)", "sum(" + n + ")", "sum(" + n + ")", "avg(" + n + ")", "avg(" + n +
+			")", "stddev(" + n + ")", "count(" + x + ")", "count(DISTINCT " + x + ")", "max(" + n + ")"})
 		for _, c := range conditions {
 			one := call + " FILTER (WHERE " + c + ")"
 			if g.chance(30) {
-				one = pick(g, []string{"sum(CASE WHEN " + c + " THEN " + n + " END)", "sum(CASE WHEN " + c + " THEN " + n + " ELSE 0 END)", "avg(CASE WHEN " + c + " THEN " + n + " END)", "sum(CASE WHEN " + c + " THEN 1 ELSE 0 END)", "count(CASE WHEN " + c + " THEN 1 END)"})
+				one = pick(g, []string{
+					"sum(CASE WHEN " + c + " THEN " + n + " END)", "sum(CASE WHEN " + c + " THEN " + n +
+						" ELSE 0 END)", "avg(CASE WHEN " + c + " THEN " + n + " END)", "sum(CASE WHEN " + c + " THEN 1 ELSE 0 END)",
+					"count(CASE WHEN " + c + " THEN 1 END)",
+				})
 			}
 			list = append(list, one)
 		}
@@ -93,6 +99,9 @@ func (g *generator) branches() string {
 
 // symmetric sums a number once for each value of a key, as Looker writes it.
 func symmetric(number, key string) string {
-	hash := "('x' || MD5((" + key + ")::varchar))::bit(64)::bigint::DECIMAL * 18446744073709551616 + ('x' || SUBSTR(MD5((" + key + ")::varchar), 17))::bit(64)::bigint::DECIMAL"
-	return "SUM(DISTINCT (CAST(FLOOR(COALESCE(" + number + ", 0) * (1000000*1.0)) AS DECIMAL)) + " + hash + ") - SUM(DISTINCT " + hash + ")"
+	hash := "('x' || MD5((" + key +
+		")::varchar))::bit(64)::bigint::DECIMAL * 18446744073709551616 + ('x' || SUBSTR(MD5((" + key +
+		")::varchar), 17))::bit(64)::bigint::DECIMAL"
+	return "SUM(DISTINCT (CAST(FLOOR(COALESCE(" + number + ", 0) * (1000000*1.0)) AS DECIMAL)) + " + hash +
+		") - SUM(DISTINCT " + hash + ")"
 }

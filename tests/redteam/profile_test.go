@@ -59,12 +59,13 @@ func (l *watchful) look() {
 	}
 }
 
-// TestProfileReadsWhatWasCharged runs what main executes for a profile on hostile databases and their neighbours: each unit
-// has one value in every histogram and in at most one group of a selection, and nothing runs before it is charged.
+// TestProfileReadsWhatWasCharged runs what main executes for a profile on hostile databases and their neighbours: each
+// unit has one value in every histogram and in at most one group of a selection, and nothing runs before it is charged.
 func TestProfileReadsWhatWasCharged(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
-	p := w.policy(strings.Replace(w.main.DSN(w.database, "dp_main"), net.JoinHostPort(w.main.Host, strconv.Itoa(w.main.Port)), w.relay.Addr(), 1))
+	p := w.policy(strings.Replace(w.main.DSN(w.database, "dp_main"),
+		net.JoinHostPort(w.main.Host, strconv.Itoa(w.main.Port)), w.relay.Addr(), 1))
 	p.Profile = &policy.Budget{Epsilon: 1e6, Delta: 0.5}
 	options := profile.Options{Epsilon: 5000, Quantile: 0.5} // five units, of which as many are to be on either side
 
@@ -88,7 +89,8 @@ func TestProfileReadsWhatWasCharged(t *testing.T) {
 	}
 	first := len(paid.ran)
 	if paid.look(); paid.calls != 3 || first < 20 || len(paid.ran) == first {
-		t.Fatalf("%d calls of the ledger, %d queries before the third and %d after it", paid.calls, first, len(paid.ran)-first)
+		t.Fatalf("%d calls of the ledger, %d queries before the third and %d after it", paid.calls, first,
+			len(paid.ran)-first)
 	}
 	moved, databases := 0, uint64(8)
 	if testing.Short() {
@@ -131,7 +133,8 @@ func (w *world) profiled(ctx context.Context, queries []relay.Query, first int, 
 	}
 	whole := run("")
 	for unit := range rewritetest.Units {
-		less := run(rewritetest.Without(unit) + rewritetest.WithoutSamples(unit) + rewritetest.Reordered("%s DESC", onDisk...))
+		less := run(rewritetest.Without(unit) + rewritetest.WithoutSamples(unit) + rewritetest.Reordered(
+			"%s DESC", onDisk...))
 		for i := range queries[:first] {
 			distance := int64(0)
 			for cell := range union(whole[i], less[i]) {

@@ -1,8 +1,9 @@
-// Package redteam_test judges what main really executes: a relay in front of main records the SQL and the parameters that the
-// proxy sends for a statement, and these run again on hostile databases and all their neighbours. Whatever the plan says, the
-// integers may not move further than the ledger was charged for.
+// Package redteam_test judges what main really executes: a relay in front of main records the SQL and the parameters
+// that the proxy sends for a statement, and these run again on hostile databases and all their neighbours. Whatever the
+// plan says, the integers may not move further than the ledger was charged for.
 //
-// A violation prints the seed and the statement's number. To ask it again, alone, or any other statement in all sessions:
+// A violation prints the seed and the statement's number. To ask it again, alone, or any other statement in all
+// sessions:
 //
 //	go test ./tests/redteam -run Executes -v -args -seed 11 -only 34
 //	go test ./tests/redteam -run Executes -v -args -sql 'SELECT …' -databases 10
@@ -118,7 +119,8 @@ func (w *world) askAll(v *violations, what string, all []statement, in func(int)
 			}
 		}
 	}
-	w.t.Logf("%s: %d asked, %d answered (%d %%), %d refused, %d without private rows", what, asked, len(records), 100*len(records)/max(asked, 1), refused, open)
+	w.t.Logf("%s: %d asked, %d answered (%d %%), %d refused, %d without private rows", what, asked, len(records),
+		100*len(records)/max(asked, 1), refused, open)
 	return records
 }
 
@@ -166,7 +168,8 @@ func (w *world) judge(v *violations, records []*record) {
 	for _, j := range all {
 		runs, pairs, slow = runs+j.runs, pairs+j.pairs, slow+j.slow
 	}
-	w.t.Logf("%d different questions judged on %d databases: %d measure queries, %d comparisons with a neighbour, %d violations, %d too slow", len(records), *databases, runs, pairs, v.n, slow)
+	w.t.Logf(
+		"%d different questions judged on %d databases: %d measure queries, %d comparisons with a neighbour, %d violations, %d too slow", len(records), *databases, runs, pairs, v.n, slow)
 }
 
 // violations reports what must not happen.
@@ -186,7 +189,8 @@ func (v *violations) add(r *record, err error) {
 		return
 	}
 	v.reported[r.sql] = true
-	v.t.Errorf("VIOLATION (seed %d, %s)\nstatement: %s%s\nsession %s: %s\n%v\nmain executed:%s", *seed, r.source, r.sql, parametersText(r.values), r.session.name, r.session.set, err, list(r.queries))
+	v.t.Errorf("VIOLATION (seed %d, %s)\nstatement: %s%s\nsession %s: %s\n%v\nmain executed:%s", *seed, r.source, r.sql,
+		parametersText(r.values), r.session.name, r.session.set, err, list(r.queries))
 }
 
 func parametersText(values []*string) string {

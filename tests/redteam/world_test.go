@@ -49,10 +49,12 @@ func newWorld(t *testing.T, judges int) *world {
 	w.main, w.database = pgservertest.Database(t, read(t, "schema.sql")+rewritetest.SamplesSchema)
 	w.judges = copies(t, w.main, w.database, judges)
 	t.Cleanup(func() {
-		pgservertest.Exec(t, w.main.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+w.database+"_shadow WITH (FORCE)")
+		pgservertest.Exec(t, w.main.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+w.database+
+			"_shadow WITH (FORCE)")
 	})
 	random := rand.New(rand.NewPCG(*seed, 1))
-	pgservertest.Exec(t, w.main.DSN(w.database, pgserver.Superuser), rewritetest.Hostile(random, 0)+rewritetest.Samples(random))
+	pgservertest.Exec(t, w.main.DSN(w.database, pgserver.Superuser), rewritetest.Hostile(random, 0)+rewritetest.Samples(
+		random))
 	w.serve(context.Background())
 	return w
 }
@@ -63,7 +65,8 @@ func databasesOf(t *testing.T, n int) []*pgx.Conn {
 	return copies(t, main, database, n)
 }
 
-// copies makes databases like one that nobody is connected to: a type has one number in all of them, as parameters need it.
+// copies makes databases like one that nobody is connected to: a type has one number in all of them, as parameters need
+// it.
 func copies(t *testing.T, main *pgserver.Server, database string, n int) []*pgx.Conn {
 	ctx := context.Background()
 	var conns []*pgx.Conn
@@ -101,7 +104,8 @@ func (w *world) serve(ctx context.Context) {
 	w.t.Cleanup(func() { _ = w.proxy.Close() })
 }
 
-// policy is that of rewrite's tests, with the tables of samples, an analyst for each session, and nothing kept or padded.
+// policy is that of rewrite's tests, with the tables of samples, an analyst for each session, and nothing kept or
+// padded.
 func (w *world) policy(main string) *policy.Policy {
 	for suffix, dsn := range map[string]string{
 		"MAIN": main, "SHADOW": w.main.DSN(w.database+"_shadow", "dp_shadow"),
@@ -122,7 +126,8 @@ func (w *world) policy(main string) *policy.Policy {
 	}
 	head, rest, _ := strings.Cut(text, "analysts:\n")
 	_, tables, _ := strings.Cut(rest, "tables:\n")
-	text = head + analysts + "answers: {ttl: 0}\ntables:\n" + strings.Replace(tables, "\nviews:", rewritetest.SamplesPolicy+"views:", 1)
+	text = head + analysts + "answers: {ttl: 0}\ntables:\n" +
+		strings.Replace(tables, "\nviews:", rewritetest.SamplesPolicy+"views:", 1)
 	text = strings.Replace(text, "file:rewrite.ledger", "file:"+filepath.Join(w.t.TempDir(), "redteam.ledger"), 1)
 	p, err := policy.Parse("policy.yaml", []byte(text))
 	if err != nil {
@@ -134,7 +139,8 @@ func (w *world) policy(main string) *policy.Policy {
 // connect is a session of an analyst.
 func (w *world) connect(s session) *pgconn.PgConn {
 	ctx := context.Background()
-	conn, err := pgconn.Connect(ctx, fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", s.analyst(), password, w.proxy.Addr(), w.database))
+	conn, err := pgconn.Connect(ctx, fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", s.analyst(), password,
+		w.proxy.Addr(), w.database))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ func chinook() *rows {
 	r := newRows(2009)
 	prices := r.music()
 	employee := r.table("employee (employee_id, last_name, first_name, title, reports_to, birth_date, hire_date, country)")
-	employee(1, named("Family", 1), named("Given", 1), "Head", nil, day(1962, 2, 18), day(2002, 8, 14), named("Country", 8))
+	employee(1, named("Family", 1), named("Given", 1), "Head", nil, day(1962, 2, 18), day(2002, 8, 14),
+		named("Country", 8))
 	for i := 2; i <= 8; i++ {
 		born, hired := day(1950+3*i, 5, 2*i), day(2002+i/4, 4, 2*i)
 		employee(i, named("Family", i), named("Given", i), "Agent", 1+i/6, born, hired, named("Country", 8))

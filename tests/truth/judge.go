@@ -111,8 +111,8 @@ func (q question) judge(e expected, got answer) verdict {
 	return v
 }
 
-// cell counts the interval of one cell, and notes what nothing announces. A row that is not there has counts and sums of
-// 0, and no other values.
+// cell counts the interval of one cell, and notes what nothing announces. A row that is not there has counts and sums
+// of 0, and no other values.
 func (q question) cell(v *verdict, e expected, got answer, id string, i, at int) {
 	kind, is := q.columns[i], math.NaN()
 	truth, row := e.among.rows[id], got.rows[id]
@@ -131,7 +131,8 @@ func (q question) cell(v *verdict, e expected, got answer, id string, i, at int)
 	}
 	h := v.intervals[kind]
 	if !h.add(is, low, high) {
-		v.beside = append(v.beside, fmt.Sprintf("%s %s: %g in [%g, %g], truth %g", id, got.columns[at], row[at], low, high, is))
+		v.beside = append(v.beside, fmt.Sprintf("%s %s: %g in [%g, %g], truth %g", id, got.columns[at], row[at], low, high,
+			is))
 	}
 	v.intervals[kind] = h
 	if wide := farOff * math.Max(high-row[at], row[at]-low); math.Abs(is-row[at]) > wide {

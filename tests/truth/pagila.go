@@ -36,8 +36,9 @@ func (r *rows) films() {
 	for i := range ofKinds {
 		category(i+1, named("Kind", i+1))
 	}
-	film := r.table("film (film_id, title, description, release_year, language_id, rental_duration, rental_rate, length, " +
-		"replacement_cost, rating)")
+	film := r.table(
+		"film (film_id, title, description, release_year, language_id, rental_duration, rental_rate, length, " +
+			"replacement_cost, rating)")
 	of, actor := r.table("film_category (film_id, category_id)"), r.table("actor (actor_id, first_name, last_name)")
 	plays := r.table("film_actor (actor_id, film_id)")
 	for i := range 200 {

@@ -12,7 +12,8 @@ import (
 
 // prices are the defaults that are compared with those of init: what a statement costs.
 var prices = []string{
-	"epsilon: 0.5", "epsilon: 0.3", "epsilon: 0.25", "epsilon: 0.2", "epsilon: 0.5, margin: 10%", "epsilon: 0.4, margin: 10%",
+	"epsilon: 0.5", "epsilon: 0.3", "epsilon: 0.25", "epsilon: 0.2", "epsilon: 0.5, margin: 10%",
+	"epsilon: 0.4, margin: 10%",
 }
 
 var defaultsLine = regexp.MustCompile(`(?m)^defaults: \{.*\}`)
@@ -54,7 +55,8 @@ func (w *world) compare(ctx context.Context, rounds int) (list []tally, err erro
 	return list, nil
 }
 
-// priceTable writes what the prices bring: of the questions those within 10 %, statements of a month, and the product: right answers of a month.
+// priceTable writes what the prices bring: of the questions those within 10 %, statements of a month, and the product:
+// right answers of a month.
 func priceTable(worlds [][]tally) string {
 	var b strings.Builder
 	b.WriteString("| defaults |")

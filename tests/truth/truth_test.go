@@ -70,24 +70,47 @@ func TestJudge(t *testing.T) {
 		invented, missing, held, printed int
 		silent                           bool
 	}{
-		"right":          {noticed(table("k n", map[string][]float64{"a": {nan, 103}, "b": {nan, 49}}), 4, ""), 0, 0, 2, 2, false},
-		"invented":       {noticed(table("k n", map[string][]float64{"a": {nan, 103}, "b": {nan, 49}, "c": {nan, 9}}), 4, ""), 1, 0, 2, 3, false},
-		"missing":        {noticed(table("k n", map[string][]float64{"a": {nan, 103}}), 4, ""), 0, 1, 1, 1, true},
-		"missing, said":  {noticed(table("k n", map[string][]float64{"a": {nan, 103}}), 4, "1 of 2 groups is not shown"), 0, 1, 1, 1, false},
-		"far off":        {noticed(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 4, ""), 0, 0, 1, 2, true},
-		"no margin":      {table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 0, 0, 0, 0, true},
-		"none, said":     {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), "Rows. No margin is known of m, n."), 0, 0, 0, 0, false},
-		"of another":     {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), "No margin is known of m. n."), 0, 0, 0, 0, true},
-		"of some groups": {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), "No margin is known of n in 1 of 2 groups."), 0, 0, 0, 0, true},
-		"none, far off":  {noticed(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 4, "No margin is known of n."), 0, 0, 1, 2, true},
-		"ends":           {table("k n n_low n_high", map[string][]float64{"a": {nan, 103, 90, 110}, "b": {nan, 53, 51, 60}}), 0, 0, 1, 2, false},
-		"an open end":    {table("k n n_low n_high", map[string][]float64{"a": {nan, 103, 90, nan}, "b": {nan, 53, nan, nan}}), 0, 0, 1, 1, false},
+		"right": {
+			noticed(table("k n", map[string][]float64{"a": {nan, 103}, "b": {nan, 49}}), 4, ""), 0, 0, 2, 2,
+			false,
+		},
+		"invented": {
+			noticed(table("k n", map[string][]float64{"a": {nan, 103}, "b": {nan, 49}, "c": {nan, 9}}), 4, ""),
+			1, 0, 2, 3, false,
+		},
+		"missing": {noticed(table("k n", map[string][]float64{"a": {nan, 103}}), 4, ""), 0, 1, 1, 1, true},
+		"missing, said": {
+			noticed(table("k n", map[string][]float64{"a": {nan, 103}}), 4, "1 of 2 groups is not shown"), 0,
+			1, 1, 1, false,
+		},
+		"far off": {
+			noticed(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 4, ""), 0, 0, 1, 2,
+			true,
+		},
+		"no margin": {table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 0, 0, 0, 0, true},
+		"none, said": {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}),
+			"Rows. No margin is known of m, n."), 0, 0, 0, 0, false},
+		"of another": {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}),
+			"No margin is known of m. n."), 0, 0, 0, 0, true},
+		"of some groups": {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}),
+			"No margin is known of n in 1 of 2 groups."), 0, 0, 0, 0, true},
+		"none, far off": {noticed(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 4,
+			"No margin is known of n."), 0, 0, 1, 2, true},
+		"ends": {
+			table("k n n_low n_high", map[string][]float64{"a": {nan, 103, 90, 110}, "b": {nan, 53, 51, 60}}),
+			0, 0, 1, 2, false,
+		},
+		"an open end": {table("k n n_low n_high", map[string][]float64{
+			"a": {nan, 103, 90, nan},
+			"b": {nan, 53, nan, nan},
+		}), 0, 0, 1, 1, false},
 		"certain, wrong": {noticed(backwards, 4, "the first 2 places are certain"), 0, 0, 2, 2, true},
 	} {
 		q := question{columns: []string{key, "count"}}
 		v := q.judge(expected{truth, truth}, c.got)
 		h := v.intervals["count"]
-		if v.invented != c.invented || v.missing != c.missing || h.held != c.held || h.printed != c.printed || (v.silent != "") != c.silent {
+		if v.invented != c.invented || v.missing != c.missing || h.held != c.held || h.printed != c.printed ||
+			(v.silent != "") != c.silent {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

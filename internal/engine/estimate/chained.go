@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
-// chained is a released sum z of released n rows, n > 0, each of which adds a value within row. The margin of z − r·n is
-// √(z² + r²·n²) of margins(r).
+// chained is a released sum z of released n rows, n > 0, each of which adds a value within row. The margin of z − r·n
+// is √(z² + r²·n²) of margins(r).
 type chained struct {
 	row     mechanism.Interval
 	z, n    float64
@@ -30,19 +30,22 @@ func (c cell) chained() chained {
 	return s
 }
 
-// average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²), may be 0
-// (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
-// What is averaged is half of z/n + center. outside is the part of share that is not left out, but lies beyond the range of a row.
+// average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²),
+// may be 0 (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the
+// range of a row where n may be 0. What is averaged is half of z/n + center. outside is the part of share that is not
+// left out, but lies beyond the range of a row.
 func (s chained) average(center, share, outside float64) interval {
 	i := interval{}
 	i.Below, i.Above = s.fieller()
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
 	i = i.within(s.z-lo*s.n, hi*s.n-s.z)
-	// The rows that are left out may all lie at an end. What lies beyond an end, where all may lie, is no more than outside of the sum.
+	// The rows that are left out may all lie at an end. What lies beyond an end, where all may lie, is no more than
+	// outside of the sum.
 	beyond := outside / (1 - outside) * math.Max(math.Abs(lo+center), math.Abs(hi+center))
 	down := ((share-outside)/(1-outside)*(hi-lo) + beyond) * s.n
 	up := down
-	// Where all values have one sign, they are no more than share of the sum either: what is left of rows and of sums is 1 − share or more.
+	// Where all values have one sign, they are no more than share of the sum either: what is left of rows and of sums is 1
+	// − share or more.
 	less, more := share, share/(1-share)
 	low, high := s.z-i.Below+center*s.n, s.z+i.Above+center*s.n
 	switch {
@@ -69,17 +72,19 @@ func (s chained) fieller() (below, above float64) {
 	return (root - s.z*m*m) / d, (root + s.z*m*m) / d
 }
 
-// WidestAverage bounds the margin of the average of n rows, each of which adds a value within row, in steps of their sum per
-// row, whatever it is; z and rows are the margins of the sum and of n. It falls with n.
+// WidestAverage bounds the margin of the average of n rows, each of which adds a value within row, in steps of their
+// sum per row, whatever it is; z and rows are the margins of the sum and of n. It falls with n.
 func WidestAverage(row mechanism.Interval, n int64, z, rows float64) float64 {
 	lo, hi := float64(row.Lo), float64(row.Hi)
-	s := chained{row, math.Max(math.Abs(lo), math.Abs(hi)) * float64(n), float64(n), func(float64) (float64, float64) { return z, rows }}
+	s := chained{row, math.Max(math.Abs(lo), math.Abs(hi)) * float64(n), float64(n), func(float64) (float64, float64) {
+		return z, rows
+	}}
 	_, above := s.fieller() // it grows with |z|
 	return math.Min(above/s.n, hi-lo)
 }
 
-// total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released as that range's
-// end, and is further off by the same rows that n lacks: they count at the end instead of the center.
+// total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released
+// as that range's end, and is further off by the same rows that n lacks: they count at the end instead of the center.
 func (s chained) total(center, share, outside float64) interval {
 	margin := func(each float64) float64 {
 		z, n := s.margins(each)

@@ -13,8 +13,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestQuantileIntervalsCover draws quantiles with the ends of their intervals, which hold the answer in 95% of the draws or more, and are near
-// it where there are many rows. Each of the cases fails by chance with a probability of at most stattest.FalseAlarm.
+// TestQuantileIntervalsCover draws quantiles with the ends of their intervals, which hold the answer in 95% of the
+// draws or more, and are near it where there are many rows. Each of the cases fails by chance with a probability of at
+// most stattest.FalseAlarm.
 func TestQuantileIntervalsCover(t *testing.T) {
 	const draws = 1000
 	source, random := mechanism.NewSource(), rand.New(rand.NewPCG(7, 2))
@@ -23,7 +24,10 @@ func TestQuantileIntervalsCover(t *testing.T) {
 		for _, q := range []float64{.05, .5, .75} {
 			list := make([]mechanism.Release, 3)
 			for i, end := range []int{0, -1, 1} {
-				list[i] = mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1, Groups: 1, Fraction: q, End: end}
+				list[i] = mechanism.Release{
+					Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1,
+					Groups: 1, Fraction: q, End: end,
+				}
 			}
 			prepared, err := mechanism.PrepareVector(context.Background(), list, g)
 			if err != nil {
@@ -51,7 +55,9 @@ func TestQuantileIntervalsCover(t *testing.T) {
 					truth := values[int(low)-1]*(1-part) + values[int(math.Ceil(rank))-1]*part
 					hits, width := 0, 0.0
 					for range draws {
-						r := draw(source, b, list, measured{Keys: make(rewrite.KeyRows, 1), Histograms: [][]mechanism.Histogram{{h}, {h}, {h}}})
+						r := draw(source, b, list, measured{Keys: make(rewrite.KeyRows, 1), Histograms: [][]mechanism.Histogram{
+							{h}, {h}, {h},
+						}})
 						i, ok := p.interval(0, column, r, 0)
 						if !ok {
 							t.Fatal("no interval")
@@ -63,7 +69,8 @@ func TestQuantileIntervalsCover(t *testing.T) {
 						width += (i.Below + i.Above) / draws
 					}
 					if !stattest.AtLeast(hits, draws, .95) {
-						t.Errorf("epsilon %g, quantile %g of %d %s: the interval holds %g in %d of %d draws", g.Epsilon, q, rows, kind.name, truth, hits, draws)
+						t.Errorf("epsilon %g, quantile %g of %d %s: the interval holds %g in %d of %d draws", g.Epsilon, q, rows,
+							kind.name, truth, hits, draws)
 					}
 					if rows == 20000 && g.Epsilon >= 1 && kind.name == "ages" && width > 3 {
 						t.Errorf("epsilon %g, quantile %g of %d %s: the interval is %g years wide", g.Epsilon, q, rows, kind.name, width)

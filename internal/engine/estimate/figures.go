@@ -152,8 +152,8 @@ func (a *Answer) figure(x *rewrite.Formula) Figure {
 	return Figure{Margin: a.computed(x), Of: x}
 }
 
-// aggregate is the margin of one over the groups that were released. Percentiles have one where both ends are asked for:
-// nothing better than their range is public of others.
+// aggregate is the margin of one over the groups that were released. Percentiles have one where both ends are asked
+// for: nothing better than their range is public of others.
 func (a *Answer) aggregate(block int, c rewrite.Column) Margin {
 	out := Margin{Groups: a.Blocks[block].Keys.Len()}
 	if c.Choice || a.isQuantile(block, c) && (c.Low == 0 || c.High == 0 || c.Chooses) {

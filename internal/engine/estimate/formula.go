@@ -166,7 +166,8 @@ func (c *computing) aggregate(f *rewrite.Formula) (e estimate, whole, ok bool) {
 	if len(c.Plan.Blocks[f.Block].KeyTypes) == 0 {
 		g = 0
 	}
-	if len(column.Releases) == 0 || column.Choice || g >= r.Keys.Len() || c.part < 1 && c.isQuantile(f.Block, column) { // its ends are drawn
+	// its ends are drawn
+	if len(column.Releases) == 0 || column.Choice || g >= r.Keys.Len() || c.part < 1 && c.isQuantile(f.Block, column) {
 		return e, false, false
 	}
 	r.chosen = cmp.Or(r.chosen, 1) * c.part

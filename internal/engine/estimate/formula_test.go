@@ -36,10 +36,16 @@ func shares(t *testing.T, groups int) *Statement {
 	t.Helper()
 	other := alone
 	other.Releases, other.Name = []int{1}, "other"
-	block := rewrite.Block{Keys: make(rewrite.KeyRows, groups), KeyTypes: []uint32{pgtype.TextOID}, Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace), scalar(0, mechanism.NoUpper, 1, laplace)}}
+	block := rewrite.Block{
+		Keys: make(rewrite.KeyRows, groups), KeyTypes: []uint32{pgtype.TextOID},
+		Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace), scalar(0, mechanism.NoUpper, 1, laplace)},
+	}
 	block.Columns = []rewrite.Column{alone, other}
 	p := calibratedFor(t, block, mechanism.Guarantee{Epsilon: .5})
-	whole := calibratedFor(t, rewrite.Block{Keys: make(rewrite.KeyRows, 1), Releases: block.Releases[:1], Columns: []rewrite.Column{alone}}, mechanism.Guarantee{Epsilon: .5})
+	whole := calibratedFor(t, rewrite.Block{
+		Keys: make(rewrite.KeyRows, 1), Releases: block.Releases[:1],
+		Columns: []rewrite.Column{alone},
+	}, mechanism.Guarantee{Epsilon: .5})
 	p.Plan.Blocks, p.Mechanisms = append(p.Plan.Blocks, whole.Plan.Blocks...), append(p.Mechanisms, whole.Mechanisms...)
 	return p
 }
@@ -56,16 +62,27 @@ func TestFormulas(t *testing.T) {
 		"a sum":                  {computed("+", first, second), 100, 50, "150 in [136, 164]"},
 		"a difference of itself": {computed("-", first, first), 100, 0, "0 in [-12, 12]"},
 		"a share":                {share, 50, 100, "0.5 in [0.4019, 0.6129]"},
-		"in percent, rounded":    {computed("round", computed("*", constant(100), share), constant(1)), 50, 100, "50 in [40.19, 61.3]"},
-		"of integers":            {computed("/", first, second), 250, 100, "2 in [2, 2.763]"},
-		"as an integer":          {computed("/", computed(rewrite.FormulaWhole, computed("*", constant(.25), first)), constant(2)), 100, 0, "12 in [11, 13.5]"},
-		"of all":                 {computed("/", first, computed("-", constant(.5), ofWhole)), 100, 0, "-0.1001 in [-0.1078, -0.0924]"},
-		"down and up":            {computed("-", computed("floor", computed("/", first, constant(7.5))), computed("ceil", computed("trunc", second))), 100, 3, "10 in [2, 14.27]"},
-		"over what may be 0":     {share, 5, 6, "nobody knows"},
-		"of what nobody knows":   {computed("+", first, unknown), 100, 50, "nobody knows"},
+		"in percent, rounded": {
+			computed("round", computed("*", constant(100), share), constant(1)), 50, 100,
+			"50 in [40.19, 61.3]",
+		},
+		"of integers": {computed("/", first, second), 250, 100, "2 in [2, 2.763]"},
+		"as an integer": {computed("/", computed(rewrite.FormulaWhole, computed("*", constant(.25), first)),
+			constant(2)), 100, 0, "12 in [11, 13.5]"},
+		"of all": {
+			computed("/", first, computed("-", constant(.5), ofWhole)), 100, 0,
+			"-0.1001 in [-0.1078, -0.0924]",
+		},
+		"down and up": {computed("-", computed("floor", computed("/", first, constant(7.5))),
+			computed("ceil", computed("trunc", second))), 100, 3, "10 in [2, 14.27]"},
+		"over what may be 0":   {share, 5, 6, "nobody knows"},
+		"of what nobody knows": {computed("+", first, unknown), 100, 50, "nobody knows"},
 	} {
 		p := shares(t, 1)
-		answer := []Block{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.a}, {c.b}}}}, {Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}}}
+		answer := []Block{
+			{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.a}, {c.b}}}},
+			{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}},
+		}
 		got := "nobody knows"
 		if list, _, ok := (&Answer{p, answer}).leaves(c.of); ok {
 			of := computing{Answer: Answer{p, answer}, part: 1 / float64(len(list))}
@@ -79,7 +96,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestFormulasCover: the margins of what is computed hold the truth in 95% of the answers at least. False alarms: 1e-9 each at most.
+// TestFormulasCover: the margins of what is computed hold the truth in 95% of the answers at least. False alarms: 1e-9
+// each at most.
 func TestFormulasCover(t *testing.T) {
 	const draws = 4000
 	p := shares(t, 1)
@@ -89,18 +107,29 @@ func TestFormulasCover(t *testing.T) {
 		of    *rewrite.Formula
 		truth func(a, b, all float64) float64
 	}{
-		"a share":       {computed("/", computed(rewrite.FormulaNumeric, first), second), share},
-		"of all":        {computed("/", computed(rewrite.FormulaNumeric, first), ofWhole), func(a, _, all float64) float64 { return a / all }},
-		"a difference":  {computed("-", first, second), func(a, b, _ float64) float64 { return a - b }},
-		"a part of two": {computed("/", computed(rewrite.FormulaNumeric, first), computed("+", first, second)), func(a, b, _ float64) float64 { return a / (a + b) }},
+		"a share": {computed("/", computed(rewrite.FormulaNumeric, first), second), share},
+		"of all": {computed("/", computed(rewrite.FormulaNumeric, first), ofWhole), func(a, _, all float64) float64 {
+			return a / all
+		}},
+		"a difference": {computed("-", first, second), func(a, b, _ float64) float64 { return a - b }},
+		"a part of two": {
+			computed("/", computed(rewrite.FormulaNumeric, first), computed("+", first, second)),
+			func(a, b, _ float64) float64 { return a / (a + b) },
+		},
 		"whole numbers": {computed("/", first, second), func(a, b, _ float64) float64 { return math.Trunc(a / b) }},
 	} {
 		for _, exact := range [][2]int64{{30, 60}, {300, 40}, {0, 5000}} {
 			hits, none := 0, 0
 			for range draws {
 				drawn := make([]Block, 2)
-				drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{exact[0]}, {exact[1]}}})
-				drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{500}}})
+				drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{
+					Keys:   make(rewrite.KeyRows, 1),
+					Values: [][]int64{{exact[0]}, {exact[1]}},
+				})
+				drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{
+					Keys:   make(rewrite.KeyRows, 1),
+					Values: [][]int64{{500}},
+				})
 				m := (&Answer{p, drawn}).computed(c.of)
 				of := computing{Answer: Answer{p, drawn}, part: 1}
 				e, _, _ := of.value(c.of)
@@ -118,7 +147,8 @@ func TestFormulasCover(t *testing.T) {
 	}
 }
 
-// TestPlacesOfShares: by shares of all, the places that are called certain are those of another group in 5% of the answers at most.
+// TestPlacesOfShares: by shares of all, the places that are called certain are those of another group in 5% of the
+// answers at most.
 func TestPlacesOfShares(t *testing.T) {
 	const rounds, groups = 3000, 8
 	p := shares(t, groups)
@@ -132,8 +162,12 @@ func TestPlacesOfShares(t *testing.T) {
 		}
 		for range rounds {
 			drawn := make([]Block, 2)
-			drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: p.Plan.Blocks[0].Keys, Values: [][]int64{exact, exact}})
-			drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{all}}})
+			drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases,
+				measured{Keys: p.Plan.Blocks[0].Keys, Values: [][]int64{exact, exact}})
+			drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{
+				Keys:   make(rewrite.KeyRows, 1),
+				Values: [][]int64{{all}},
+			})
 			list, _, ok := (&Answer{p, drawn}).ranking(o)
 			if !ok {
 				t.Fatal("the order is not known")
@@ -173,37 +207,113 @@ func TestFigures(t *testing.T) {
 		order        *rewrite.Order
 		detail, hint string
 	}{
-		"an aggregate":                {[]rewrite.Output{output("n", first)}, nil, "n: ±6 | other: ±6 | median | count: ±6", ""},
-		"under two names":             {[]rewrite.Output{output("n", first), output("m", computed(rewrite.FormulaNumeric, first))}, nil, "n: ±6 | m: ±6 | other: ±6 | median | count: ±6", ""},
-		"two of one name":             {[]rewrite.Output{output("n", first), output("n", second)}, nil, "count: ±6 | other: ±6 | median | count: ±6", ""},
-		"two shares of one name":      {[]rewrite.Output{output("p", computed("*", constant(2), first)), output("p", computed("*", constant(3), first))}, nil, "p (1): ±12 | p (2): ±18 | count: ±6 | other: ±6 | median", ""},
-		"of two grouping sets":        {[]rewrite.Output{output("n", first, ofWhole)}, nil, "n: ±6 | other: ±6 | median", ""},
-		"rounded":                     {[]rewrite.Output{output("r", computed("round", first))}, nil, "count: ±6 | other: ±6 | median", ""},
-		"rounded, and not":            {[]rewrite.Output{output("r", computed("round", first)), output("n", first)}, nil, "r: ±6 | n: ±6 | other: ±6 | median | count: ±6", ""},
-		"a share":                     {[]rewrite.Output{output("p", share)}, nil, "p: ±0.1129 to ±0.307 | count: ±6 | other: ±6 | median", ""},
-		"a share, in one group none":  {[]rewrite.Output{output("p", several)}, nil, "p: ±0.2421 | count: ±6 | other: ±6 | median", "No margin is known of p in 1 of 2 groups."},
-		"a percentile":                {[]rewrite.Output{output("m", quantile), output("x", unknown)}, nil, "m | x | count: ±6 | other: ±6", "No margin is known of m, x." + ends},
-		"a percentile, rounded":       {[]rewrite.Output{output("m", computed("round", quantile))}, nil, "m | count: ±6 | other: ±6 | median", "No margin is known of m." + ends},
-		"computed of a percentile":    {[]rewrite.Output{output("m", computed("*", constant(2), quantile))}, nil, "m | count: ±6 | other: ±6 | median", "No margin is known of m."},
-		"a running total, not added":  {[]rewrite.Output{output("r", running)}, nil, "r | count: ±6 | other: ±6 | median", "No margin is known of r."},
-		"a place, said by the order":  {[]rewrite.Output{output("place", rank)}, &rewrite.Order{By: first, Ranked: true}, "place | count: ±6 | other: ±6 | median", ""},
-		"a place in another order":    {[]rewrite.Output{output("place", rank)}, &rewrite.Order{By: second, Ranked: true}, "place | count: ±6 | other: ±6 | median", "No margin is known of place."},
-		"nothing that was released":   {[]rewrite.Output{output("k", &rewrite.Formula{Op: "public"})}, nil, "count: ±6 | other: ±6 | median", ""},
-		"a sum of one, as PostgreSQL": {[]rewrite.Output{output("n", computed(rewrite.FormulaNumeric, ofWhole))}, nil, "n: ±6 | count: ±6 | other: ±6 | median", ""},
+		"an aggregate": {
+			[]rewrite.Output{output("n", first)},
+			nil, "n: ±6 | other: ±6 | median | count: ±6",
+			"",
+		},
+		"under two names": {
+			[]rewrite.Output{
+				output("n", first), output("m", computed(rewrite.FormulaNumeric, first)),
+			},
+			nil,
+			"n: ±6 | m: ±6 | other: ±6 | median | count: ±6", "",
+		},
+		"two of one name": {
+			[]rewrite.Output{output("n", first), output("n", second)},
+			nil,
+			"count: ±6 | other: ±6 | median | count: ±6", "",
+		},
+		"two shares of one name": {
+			[]rewrite.Output{
+				output("p", computed("*", constant(2), first)),
+				output("p", computed("*", constant(3), first)),
+			},
+			nil, "p (1): ±12 | p (2): ±18 | count: ±6 | other: ±6 | median",
+			"",
+		},
+		"of two grouping sets": {[]rewrite.Output{output("n", first, ofWhole)}, nil, "n: ±6 | other: ±6 | median", ""},
+		"rounded": {
+			[]rewrite.Output{output("r", computed("round", first))},
+			nil,
+			"count: ±6 | other: ±6 | median", "",
+		},
+		"rounded, and not": {
+			[]rewrite.Output{output("r", computed("round", first)), output("n", first)},
+			nil,
+			"r: ±6 | n: ±6 | other: ±6 | median | count: ±6", "",
+		},
+		"a share": {
+			[]rewrite.Output{output("p", share)},
+			nil,
+			"p: ±0.1129 to ±0.307 | count: ±6 | other: ±6 | median", "",
+		},
+		"a share, in one group none": {
+			[]rewrite.Output{output("p", several)},
+			nil,
+			"p: ±0.2421 | count: ±6 | other: ±6 | median", "No margin is known of p in 1 of 2 groups.",
+		},
+		"a percentile": {
+			[]rewrite.Output{output("m", quantile), output("x", unknown)},
+			nil,
+			"m | x | count: ±6 | other: ±6", "No margin is known of m, x." + ends,
+		},
+		"a percentile, rounded": {
+			[]rewrite.Output{output("m", computed("round", quantile))},
+			nil,
+			"m | count: ±6 | other: ±6 | median", "No margin is known of m." + ends,
+		},
+		"computed of a percentile": {
+			[]rewrite.Output{output("m", computed("*", constant(2), quantile))},
+			nil,
+			"m | count: ±6 | other: ±6 | median", "No margin is known of m.",
+		},
+		"a running total, not added": {
+			[]rewrite.Output{output("r", running)},
+			nil, "r | count: ±6 | other: ±6 | median",
+			"No margin is known of r.",
+		},
+		"a place, said by the order": {
+			[]rewrite.Output{output("place", rank)},
+			&rewrite.Order{By: first, Ranked: true},
+			"place | count: ±6 | other: ±6 | median", "",
+		},
+		"a place in another order": {
+			[]rewrite.Output{output("place", rank)},
+			&rewrite.Order{By: second, Ranked: true},
+			"place | count: ±6 | other: ±6 | median", "No margin is known of place.",
+		},
+		"nothing that was released": {
+			[]rewrite.Output{output("k", &rewrite.Formula{Op: "public"})},
+			nil,
+			"count: ±6 | other: ±6 | median", "",
+		},
+		"a sum of one, as PostgreSQL": {
+			[]rewrite.Output{output("n", computed(rewrite.FormulaNumeric, ofWhole))},
+			nil,
+			"n: ±6 | count: ±6 | other: ±6 | median", "",
+		},
 	} {
 		p := shares(t, 2)
 		b := &p.Plan.Blocks[0]
-		median := mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5, Grid: mechanism.Grid{Step: 1}}
+		median := mechanism.Release{
+			Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}},
+			Fraction: .5, Grid: mechanism.Grid{Step: 1},
+		}
 		prepared, err := mechanism.Prepare(median, mechanism.Guarantee{Epsilon: .5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Releases, p.Mechanisms[0].Releases = append(slices.Clone(b.Releases), median), append(p.Mechanisms[0].Releases, prepared)
+		b.Releases, p.Mechanisms[0].Releases = append(slices.Clone(b.Releases), median),
+			append(p.Mechanisms[0].Releases, prepared)
 		b.Columns[0].Name, p.Plan.Blocks[1].Columns[0].Name = "count", "count"
 		b.Columns = append(b.Columns, rewrite.Column{Name: "median", Type: pgtype.Int8OID, Releases: []int{2}})
 		b.Windows = []rewrite.Window{{Column: b.Columns[0]}}
 		p.Plan.Outputs, p.Plan.Order = c.outputs, c.order
-		answer := []Block{{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{50, 30}, {100, 45}, {7, 7}}}}, {Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}}}
+		answer := []Block{
+			{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{50, 30}, {100, 45}, {7, 7}}}},
+			{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}},
+		}
 		shown := &Answer{p, answer}
 		list := shown.Figures()
 		var detail []string

@@ -14,8 +14,8 @@ import (
 const mostSteps = 1 << 60
 
 // Aggregate is one in one group: its value is (At/By + Center)·Step, and the truth lies between At − Below and
-// At + Above in place of At. At is in grid steps of its first release, an average's of its sum, which By divides, and that
-// of moments in the aggregate's own unit. They follow from released values and public quantities alone
+// At + Above in place of At. At is in grid steps of its first release, an average's of its sum, which By divides, and
+// that of moments in the aggregate's own unit. They follow from released values and public quantities alone
 // (docs/mechanisms.md §8). Where it is unknown how many rows are left out, the interval covers the noise alone, and the
 // answer's HINT says so.
 type Aggregate struct {
@@ -62,15 +62,15 @@ func (c cell) mechanism(release int) *mechanism.Prepared {
 	return c.statement.Mechanisms[c.block].Releases[release]
 }
 
-// cell finds an aggregate. So many intervals of a block do not hold the truth that of the groups that are shown at most 5%
-// do not (Benjamini and Yekutieli 2005; docs/privacy.md P17a).
+// cell finds an aggregate. So many intervals of a block do not hold the truth that of the groups that are shown at most
+// 5% do not (Benjamini and Yekutieli 2005; docs/privacy.md P17a).
 func (s *Statement) cell(block int, c rewrite.Column, r Block, g int) cell {
 	return cell{c, s, block, r.Values, g, cmp.Or(r.chosen, 1) * s.Wrong()}
 }
 
-// Aggregate gives one with its interval. There is none of booleans, of choices, of regressions, of what is NULL, and of a
-// block of which rows are left out, or taken for others, that no declared share counts. Where levels were made to add up
-// it is the interval of what was drawn, and reaches to the value that is shown: it holds the answer as often
+// Aggregate gives one with its interval. There is none of booleans, of choices, of regressions, of what is NULL, and of
+// a block of which rows are left out, or taken for others, that no declared share counts. Where levels were made to add
+// up it is the interval of what was drawn, and reaches to the value that is shown: it holds the answer as often
 // (docs/mechanisms.md, section 17).
 func (s *Statement) Aggregate(block int, c rewrite.Column, r Block, g int) Aggregate {
 	at := s.cell(block, c, r, g)
@@ -187,9 +187,9 @@ func (c cell) alone() interval {
 	return i.beyond(z, lo, hi, c.leftOut(), c.Outside)
 }
 
-// beyond widens the interval of a count or a sum of values in [lo, hi] by the rows that are left out, a share of all, as if
-// they were like the others: what is there is 1 − share of the whole. Values that count as the bound nearer to 0 are a
-// share of the rows, outside, and no more than that of what they are counted as.
+// beyond widens the interval of a count or a sum of values in [lo, hi] by the rows that are left out, a share of all,
+// as if they were like the others: what is there is 1 − share of the whole. Values that count as the bound nearer to 0
+// are a share of the rows, outside, and no more than that of what they are counted as.
 func (i interval) beyond(value, lo, hi, share, outside float64) interval {
 	less, more := outside*math.Abs(value), share/(1-share)*math.Abs(value)
 	if lo < 0 {
@@ -213,25 +213,28 @@ func (i interval) within(below, above float64) interval {
 // wholeSteps is the margin of a sum of two released numbers in whole steps, as the sum is.
 func wholeSteps(one, other float64) float64 { return math.Floor(math.Hypot(one, other) + 1e-9) }
 
-// anyBeyond says that what lies beyond bounds may be any part of a sum: that of values of both signs says of neither how much there is.
+// anyBeyond says that what lies beyond bounds may be any part of a sum: that of values of both signs says of neither
+// how much there is.
 func anyBeyond(r mechanism.Release, c rewrite.Column) bool {
 	return c.Outside > 0 && r.Kind == mechanism.Scalar && r.Range[0].Lo < 0 && r.Range[len(r.Range)-1].Hi > 0
 }
 
 func (c cell) leftOut() float64 { return leftOutShare(c.plan(), c.release(0), c.Column) }
 
-// leftOutShare is the share of rows that the release leaves out; 0 where it leaves out none, or where that is unknown: where a unit's groups
-// are picked, or nobody says how many rows are beyond its bound. What values beyond a column's bounds would add is left out, too.
+// leftOutShare is the share of rows that the release leaves out; 0 where it leaves out none, or where that is unknown:
+// where a unit's groups are picked, or nobody says how many rows are beyond its bound. What values beyond a column's
+// bounds would add is left out, too.
 func leftOutShare(b *rewrite.Block, r mechanism.Release, c rewrite.Column) float64 {
-	units := b.Rows > 0 && r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows // bounded by less than a unit's rows
+	// bounded by less than a unit's rows
+	units := b.Rows > 0 && r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows
 	if b.Picked > 0 || units || b.LeftOut == nil {
 		return c.Outside
 	}
 	return *b.LeftOut + c.Outside*(1-*b.LeftOut)
 }
 
-// Deviation is the root mean squared error of an aggregate in one group if the true values were the released ones, in grid
-// steps of its first release, of an average per row; false where it has none.
+// Deviation is the root mean squared error of an aggregate in one group if the true values were the released ones, in
+// grid steps of its first release, of an average per row; false where it has none.
 func (s *Statement) Deviation(block int, c rewrite.Column, r Block, g int) (float64, bool) {
 	at := s.cell(block, c, r, g)
 	if at.nothing() {

@@ -21,22 +21,29 @@ var (
 	laplace  = mechanism.Choice{Noise: mechanism.Laplace}
 	gaussian = mechanism.Choice{Noise: mechanism.Gaussian, Bounding: mechanism.Fold}
 
-	alone   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0}}
-	average = rewrite.Column{Type: pgtype.NumericOID, Releases: []int{1, 0}, Average: true} // of values in [−width/2, width/2]
+	alone = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0}}
+	// of values in [−width/2, width/2]
+	average = rewrite.Column{Type: pgtype.NumericOID, Releases: []int{1, 0}, Average: true}
 	total   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: width}
-	minus   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: -width} // of values in [−width, 0]
+	// of values in [−width, 0]
+	minus = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: -width}
 )
 
 // scalar is a release in [lo, hi] that is moved by one unit by at most sensitivity.
 func scalar(lo, hi, sensitivity int64, c mechanism.Choice) mechanism.Release {
-	return mechanism.Release{Kind: mechanism.Scalar, Sensitivity: sensitivity, Groups: 1, Range: mechanism.Range{{Lo: lo, Hi: hi}}, Choice: c, Grid: mechanism.Grid{Step: 1}}
+	return mechanism.Release{Kind: mechanism.Scalar, Sensitivity: sensitivity, Groups: 1, Range: mechanism.Range{
+		{Lo: lo, Hi: hi},
+	}, Choice: c, Grid: mechanism.Grid{Step: 1}}
 }
 
 // chainedReleases are a count and a sum that is given it.
 func chainedReleases(count, sum mechanism.Choice) []mechanism.Release {
 	return []mechanism.Release{
 		scalar(0, mechanism.NoUpper, 1, count),
-		{Kind: mechanism.SumGivenCount, Sensitivity: width, Groups: 1, PerRow: mechanism.Interval{Lo: -width, Hi: width}, Choice: sum, Grid: mechanism.Grid{Step: .5}},
+		{
+			Kind: mechanism.SumGivenCount, Sensitivity: width, Groups: 1, PerRow: mechanism.Interval{Lo: -width, Hi: width},
+			Choice: sum, Grid: mechanism.Grid{Step: .5},
+		},
 	}
 }
 
@@ -92,9 +99,9 @@ func covered(p *Statement, c rewrite.Column, exact []int64, draws int) (hits, al
 	return hits, all
 }
 
-// TestIntervalsCover draws aggregates and counts how often the interval holds the answer: in 94% to 98.5% of the draws. With few rows, or
-// a noise of less than a row, it is more: integers have no quantile in between, and no average leaves its bounds. Of the two limits of each
-// case one fails by chance with a probability of at most 2·stattest.FalseAlarm.
+// TestIntervalsCover draws aggregates and counts how often the interval holds the answer: in 94% to 98.5% of the draws.
+// With few rows, or a noise of less than a row, it is more: integers have no quantile in between, and no average leaves
+// its bounds. Of the two limits of each case one fails by chance with a probability of at most 2·stattest.FalseAlarm.
 func TestIntervalsCover(t *testing.T) {
 	type noise struct {
 		name       string
@@ -110,7 +117,12 @@ func TestIntervalsCover(t *testing.T) {
 			t.Errorf("%s: the interval holds the answer in %d of %d draws: it is wider than it has to be", name, hits, all)
 		}
 	}
-	for _, n := range []noise{{"laplace", laplace, laplace, 0}, {"gaussian", gaussian, gaussian, 1e-6}, {"laplace and gaussian", laplace, gaussian, 1e-6}, {"gaussian and laplace", gaussian, laplace, 1e-6}} {
+	for _, n := range []noise{
+		{"laplace", laplace, laplace, 0},
+		{"gaussian", gaussian, gaussian, 1e-6},
+		{"laplace and gaussian", laplace, gaussian, 1e-6},
+		{"gaussian and laplace", gaussian, laplace, 1e-6},
+	} {
 		for _, epsilon := range []float64{.25, 1} {
 			g := mechanism.Guarantee{Epsilon: epsilon, Delta: n.delta}
 			p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(n.count, n.sum)}, g)
@@ -130,9 +142,12 @@ func TestIntervalsCover(t *testing.T) {
 				}
 			}
 			// A sum whose noise is as wide as its range: the distance to the end says nothing of the rows that the count lacks.
-			narrow := calibratedFor(t, rewrite.Block{Releases: chainedReleases(n.count, n.sum)}, mechanism.Guarantee{Epsilon: 2, Delta: n.delta})
+			narrow := calibratedFor(t, rewrite.Block{Releases: chainedReleases(n.count, n.sum)}, mechanism.Guarantee{
+				Epsilon: 2, Delta: n.delta,
+			})
 			check(n.name+", 3 rows at the upper bound", narrow, total, []int64{3, 3 * width}, 1)
-			sum := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 7*width, n.sum)}}, g)
+			sum := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 7*width, n.sum)}},
+				g)
 			for _, truth := range []int64{0, 7 * width, 1e6} {
 				check(fmt.Sprintf("%s, epsilon %g: sum %d alone", n.name, epsilon, truth), sum, alone, []int64{truth}, .985)
 			}
@@ -140,13 +155,14 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// TestIntervalStaysInRange: an interval reaches no further than the aggregate can lie, and has no end where the aggregate is NULL, nor at a bound
-// beyond which it may lie.
+// TestIntervalStaysInRange: an interval reaches no further than the aggregate can lie, and has no end where the
+// aggregate is NULL, nor at a bound beyond which it may lie.
 func TestIntervalStaysInRange(t *testing.T) {
 	open := math.Inf(1)
 	p := calibratedFor(t, rewrite.Block{Releases: append(chainedReleases(laplace, laplace), scalar(0, 30, 1, laplace),
 		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5},
-		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: 1})}, mechanism.Guarantee{Epsilon: .5})
+		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: 1})},
+		mechanism.Guarantee{Epsilon: .5})
 	for _, c := range []struct {
 		name         string
 		column       rewrite.Column
@@ -164,12 +180,41 @@ func TestIntervalStaysInRange(t *testing.T) {
 		{"sum of few rows, none above 0", minus, []int64{2, 20, 0, 0}, 0, 100, false},
 		{"median", rewrite.Column{Releases: []int{3}}, []int64{0, 0, 0, 50}, 50, 70, false},
 		{"two medians", rewrite.Column{Releases: []int{3, 3}}, []int64{0, 0, 0, 50}, 0, 0, true},
-		{"median, with values beyond the bounds", rewrite.Column{Releases: []int{3}, OutsideUnknown: true}, []int64{0, 0, 0, 50}, open, open, false},
-		{"median, with few values beyond the bounds", rewrite.Column{Releases: []int{3}, Outside: .4}, []int64{0, 0, 0, 50}, 50, 70, false},
-		{"median, of units that are cut", rewrite.Column{Releases: []int{3}, Cut: &release.Cut{High: true}}, []int64{0, 0, 0, 50}, 50, open, false},
-		{"greatest, with values beyond the bounds", rewrite.Column{Releases: []int{4}, OutsideUnknown: true}, []int64{0, 0, 0, 0, 119}, 0, open, false},
-		{"greatest, with a share of them", rewrite.Column{Releases: []int{4}, Outside: .01}, []int64{0, 0, 0, 0, 120}, 0, open, false},
-		{"median within its ends, with values beyond the bounds", rewrite.Column{Releases: []int{3}, Low: 1, High: 2, OutsideUnknown: true}, []int64{40, 120, 0, 50}, 10, open, false},
+		{
+			"median, with values beyond the bounds",
+			rewrite.Column{Releases: []int{3}, OutsideUnknown: true},
+			[]int64{0, 0, 0, 50},
+			open, open, false,
+		},
+		{
+			"median, with few values beyond the bounds",
+			rewrite.Column{Releases: []int{3}, Outside: .4},
+			[]int64{0, 0, 0, 50},
+			50, 70, false,
+		},
+		{
+			"median, of units that are cut",
+			rewrite.Column{Releases: []int{3}, Cut: &release.Cut{High: true}},
+			[]int64{0, 0, 0, 50},
+			50, open, false,
+		},
+		{
+			"greatest, with values beyond the bounds",
+			rewrite.Column{Releases: []int{4}, OutsideUnknown: true},
+			[]int64{0, 0, 0, 0, 119},
+			0, open, false,
+		},
+		{
+			"greatest, with a share of them",
+			rewrite.Column{Releases: []int{4}, Outside: .01},
+			[]int64{0, 0, 0, 0, 120},
+			0,
+			open, false,
+		},
+		{"median within its ends, with values beyond the bounds", rewrite.Column{
+			Releases: []int{3}, Low: 1, High: 2,
+			OutsideUnknown: true,
+		}, []int64{40, 120, 0, 50}, 10, open, false},
 		{"variance", rewrite.Column{Releases: []int{0, 1, 1}}, []int64{5, 0, 0, 0}, 0, 0, true},
 		{"boolean", rewrite.Column{Type: pgtype.BoolOID, Releases: []int{0}}, []int64{5, 0, 0, 0}, 0, 0, true},
 	} {
@@ -208,8 +253,18 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 		{"count, unknown", rewrite.Block{Rows: 50}, alone, 0, 0},
 		{"average, unknown", rewrite.Block{Rows: 50}, average, 0, 0},
 		{"average, values beyond bounds", rewrite.Block{}, clamped(average, .1), 4000 * 60 / 9., 4000 * 60 / 9.},
-		{"average, both", rewrite.Block{Rows: 50, LeftOut: share(.1)}, clamped(average, 1/9.), 4000 * (12 + 60/8.), 4000 * (12 + 60/8.)},
-		{"sum of values ≥ 0, both", rewrite.Block{Rows: 50, LeftOut: share(.1)}, clamped(total, 1/9.), (120000 + 4000*width) / 9., (120000 + 4000*width) / 4},
+		{
+			"average, both",
+			rewrite.Block{Rows: 50, LeftOut: share(.1)},
+			clamped(average, 1/9.), 4000 * (12 + 60/8.),
+			4000 * (12 + 60/8.),
+		},
+		{
+			"sum of values ≥ 0, both",
+			rewrite.Block{Rows: 50, LeftOut: share(.1)},
+			clamped(total, 1/9.),
+			(120000 + 4000*width) / 9., (120000 + 4000*width) / 4,
+		},
 		{"groups picked", rewrite.Block{Picked: 2, Rows: 50, LeftOut: share(0)}, alone, 0, 0},
 	} {
 		c.block.Releases = releases
@@ -239,10 +294,12 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 	}
 }
 
-// TestIntervalsOfCutNumbers: a known share of what is beyond makes an interval longer above, an unknown one leaves none.
+// TestIntervalsOfCutNumbers: a known share of what is beyond makes an interval longer above, an unknown one leaves
+// none.
 func TestIntervalsOfCutNumbers(t *testing.T) {
 	share := func(s float64) *float64 { return &s }
-	p := calibratedFor(t, rewrite.Block{Releases: append(chainedReleases(laplace, laplace), scalar(0, mechanism.NoUpper, 50, laplace))}, mechanism.Guarantee{Epsilon: 2})
+	p := calibratedFor(t, rewrite.Block{Releases: append(chainedReleases(laplace, laplace),
+		scalar(0, mechanism.NoUpper, 50, laplace))}, mechanism.Guarantee{Epsilon: 2})
 	r := one(4000, 120000, 9000)
 	for name, c := range map[string]struct {
 		column rewrite.Column
@@ -277,8 +334,9 @@ func clamped(c rewrite.Column, share float64) rewrite.Column {
 // noMargins are those of no noise.
 func noMargins(float64) (z, n float64) { return 0, 0 }
 
-// TestAveragesOfRowsLeftOut: an average of values of one sign is further off by a share of itself, since no more than that share of rows and
-// of sums is left out; by no more than that share of the range, which holds for all; and stays within the range.
+// TestAveragesOfRowsLeftOut: an average of values of one sign is further off by a share of itself, since no more than
+// that share of rows and of sums is left out; by no more than that share of the range, which holds for all; and stays
+// within the range.
 func TestAveragesOfRowsLeftOut(t *testing.T) {
 	const n, share = 1e6, .1
 	row := mechanism.Interval{Lo: -width, Hi: width}
@@ -300,27 +358,31 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.Below/n, i.Above/n, c.below, c.above)
 		}
 	}
-	// Whatever is left out, within the share of rows and of the sum: kept rows and their sum may both be less, or one alone.
+	// Whatever is left out, within the share of rows and of the sum: kept rows and their sum may both be less, or one
+	// alone.
 	for _, rows := range []float64{1 - share, 1} {
 		for _, sum := range []float64{1 - share, 1} {
 			const truth = 40. // the average, of values in [0, 2·width] in halves
 			kept := truth * sum / rows
 			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share, 0)
 			if kept-i.Below/n > truth+1e-9 || truth-1e-9 > kept+i.Above/n {
-				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.Below/n, i.Above/n, truth)
+				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.Below/n,
+					i.Above/n, truth)
 			}
 		}
 	}
 }
 
-// TestValuesBeyondBoundsOfBothSigns: a sum and an average hold the truth whatever lies beyond the bounds, as long as it is no more than a share of the
-// rows and of what is above 0 and below. A sum that is released without its rows has no interval: it may be 0 while much lies beyond.
+// TestValuesBeyondBoundsOfBothSigns: a sum and an average hold the truth whatever lies beyond the bounds, as long as it
+// is no more than a share of the rows and of what is above 0 and below. A sum that is released without its rows has no
+// interval: it may be 0 while much lies beyond.
 func TestValuesBeyondBoundsOfBothSigns(t *testing.T) {
 	const n, share = 1000., .02
 	for _, c := range []struct{ lo, hi float64 }{{-10, 10}, {-1, 100}, {-50, 0}, {-4, -3}, {0, 20}, {90, 100}} {
 		for _, up := range []float64{0, .25, 1} { // of the rows, those at the upper bound
 			kept := n * (up*c.hi + (1-up)*c.lo)
-			most, least := kept, kept // share of the positive sum lies above the upper bound, of the negative below the lower one
+			// share of the positive sum lies above the upper bound, of the negative below the lower one
+			most, least := kept, kept
 			for _, at := range []struct{ rows, bound float64 }{{up * n, c.hi}, {(1 - up) * n, c.lo}} {
 				if beyond := at.rows * at.bound * share / (1 - share); beyond > 0 {
 					most += beyond
@@ -334,15 +396,25 @@ func TestValuesBeyondBoundsOfBothSigns(t *testing.T) {
 				most -= share * n * c.hi
 			}
 			center := c.lo + c.hi
-			s := chained{row: mechanism.Interval{Lo: int64(c.lo - c.hi), Hi: int64(c.hi - c.lo)}, z: 2*kept - n*center, n: n, margins: noMargins}
-			for what, i := range map[string]interval{"sum": s.total(center, share, share), "average": s.average(center, share, share)} {
+			s := chained{
+				row: mechanism.Interval{Lo: int64(c.lo - c.hi), Hi: int64(c.hi - c.lo)}, z: 2*kept - n*center, n: n,
+				margins: noMargins,
+			}
+			for what, i := range map[string]interval{
+				"sum":     s.total(center, share, share),
+				"average": s.average(center, share, share),
+			} {
 				if kept-i.Below/2 > least+1e-9 || kept+i.Above/2 < most-1e-9 {
-					t.Errorf("%s of rows in %v, %g of them at the upper end: %g −%g +%g does not hold %g to %g", what, c, up, kept, i.Below/2, i.Above/2, least, most)
+					t.Errorf("%s of rows in %v, %g of them at the upper end: %g −%g +%g does not hold %g to %g", what, c, up, kept,
+						i.Below/2, i.Above/2, least, most)
 				}
 			}
 		}
 	}
-	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(-5000, 5000, 50, laplace), scalar(0, 5000, 50, laplace)}}, mechanism.Guarantee{Epsilon: 2})
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{
+		scalar(-5000, 5000, 50, laplace),
+		scalar(0, 5000, 50, laplace),
+	}}, mechanism.Guarantee{Epsilon: 2})
 	for release, known := range map[int]bool{0: false, 1: true} {
 		if _, ok := p.interval(0, clamped(rewrite.Column{Releases: []int{release}}, share), one(0, 0), 0); ok != known {
 			t.Errorf("release %d: there is an interval: %v", release, ok)
@@ -388,17 +460,20 @@ func TestDeviationOfTwoReleases(t *testing.T) {
 
 // TestRaisedValues: a sum reaches down to what it is if values below a bound above 0 were raised to that.
 func TestRaisedValues(t *testing.T) {
-	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, 1<<30, 200, laplace)}}, mechanism.Guarantee{Epsilon: 1})
-	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}}} // 50 of them of 0, raised to 100
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, 1<<30, 200, laplace)}},
+		mechanism.Guarantee{Epsilon: 1})
+	// 50 of them of 0, raised to 100
+	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}}}
 	if i, ok := p.interval(0, rewrite.Column{Releases: []int{0}, Outside: .05}, r, 0); !ok || i.Below < 50*100 {
 		t.Errorf("down by %g", i.Below)
 	}
 }
 
-// TestChosenByThemselves: a count that is shown since it has reached a threshold may be any smaller one, where it is within its margin of that; and
-// a greatest value whose group is chosen may be less than the true one, and more.
+// TestChosenByThemselves: a count that is shown since it has reached a threshold may be any smaller one, where it is
+// within its margin of that; and a greatest value whose group is chosen may be less than the true one, and more.
 func TestChosenByThemselves(t *testing.T) {
-	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace)}}, mechanism.Guarantee{Epsilon: 1})
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace)}},
+		mechanism.Guarantee{Epsilon: 1})
 	p.Mechanisms[0].Threshold = &mechanism.CountThreshold{Least: 20}
 	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{21, 500}}}}
 	for g, want := range []bool{true, false} {
@@ -406,7 +481,10 @@ func TestChosenByThemselves(t *testing.T) {
 			t.Errorf("%d: down by %g", r.Values[0][g], i.Below)
 		}
 	}
-	greatest := mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1, Groups: 1, Fraction: 1}
+	greatest := mechanism.Release{
+		Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1,
+		Groups: 1, Fraction: 1,
+	}
 	p = calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{greatest}}, mechanism.Guarantee{Epsilon: 1})
 	for share, want := range map[float64]float64{0: 0, .1: 60} {
 		r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{60}}}, chosen: share}

@@ -23,9 +23,10 @@ func jointReleases(counts int) []mechanism.Release {
 	return list
 }
 
-// TestJointIntervalsCover draws aggregates from joint noise of up to 40 releases. Two of its coordinates are uncorrelated, but the more there
-// are, the nearer are both to a uniform noise, whose 95% quantile says little of their sum. Averages and sums have noise of many steps: their
-// intervals hold 95%, of counts what whole numbers allow. False alarms as in TestIntervalsCover.
+// TestJointIntervalsCover draws aggregates from joint noise of up to 40 releases. Two of its coordinates are
+// uncorrelated, but the more there are, the nearer are both to a uniform noise, whose 95% quantile says little of their
+// sum. Averages and sums have noise of many steps: their intervals hold 95%, of counts what whole numbers allow. False
+// alarms as in TestIntervalsCover.
 func TestJointIntervalsCover(t *testing.T) {
 	const draws, rows = 10000, 400
 	source := mechanism.NewSource()
@@ -34,7 +35,9 @@ func TestJointIntervalsCover(t *testing.T) {
 		epsilon, whole float64 // ε of each release, and how many draws an interval of whole numbers holds at most
 	}{{1, .1, .965}, {2, .25, .975}, {4, .1, .965}, {10, .25, .99}, {38, .1, .975}, {38, .25, .99}} {
 		list := jointReleases(c.counts)
-		prepared, err := mechanism.PrepareVector(context.Background(), list, mechanism.Guarantee{Epsilon: c.epsilon * float64(len(list))})
+		prepared, err := mechanism.PrepareVector(context.Background(), list, mechanism.Guarantee{
+			Epsilon: c.epsilon * float64(len(list)),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +72,8 @@ func TestJointIntervalsCover(t *testing.T) {
 					most = c.whole
 				}
 				if !stattest.AtLeast(hits[k], draws, .945) || !stattest.AtMost(hits[k], draws, most) {
-					t.Errorf("%d releases, %d per row: the interval of a %s holds the answer in %d of %d draws", len(list), each, kind.name, hits[k], draws)
+					t.Errorf("%d releases, %d per row: the interval of a %s holds the answer in %d of %d draws", len(list), each,
+						kind.name, hits[k], draws)
 				}
 			}
 		}
@@ -85,11 +89,16 @@ var jointKinds = []struct {
 	{"count", alone, true},
 	{"average", average, false},
 	{"sum", total, false},
-	{"sum of values far from 0", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: 100 * width}, false},
+	{
+		"sum of values far from 0",
+		rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: 100 * width},
+		false,
+	},
 	{"count of parts", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0, 2}, Parts: true}, true},
 }
 
-// wanted is what the first release of a column in group g would have to be for the aggregate to be true, which is exact at the place of.
+// wanted is what the first release of a column in group g would have to be for the aggregate to be true, which is exact
+// at the place of.
 func wanted(c rewrite.Column, r Block, g int, exact [][]int64, of int) float64 {
 	answer := float64(exact[c.Releases[0]][of])
 	if len(c.Releases) == 1 {

@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Present gives what is shown of an answer: its groups that have rows, with numbers that add up. It follows from released
-// values and the plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The
-// blocks of a stage do not look at those behind it: what a stage has read stays what it was.
+// Present gives what is shown of an answer: its groups that have rows, with numbers that add up. It follows from
+// released values and the plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were
+// released. The blocks of a stage do not look at those behind it: what a stage has read stays what it was.
 func (s *Statement) Present(released []gate.Released) *Answer {
 	a := &adding{Answer{s, Drawn(released)}, nil, make([][]bool, len(released)), make([]float64, len(released))}
 	for _, l := range s.Plan.Levels {
@@ -87,8 +87,8 @@ func (a *Answer) level(l rewrite.Level) addedLevel {
 	return out
 }
 
-// hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for the
-// intervals of these.
+// hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for
+// the intervals of these.
 func (a *adding) hide() {
 	for i, r := range a.Blocks {
 		block := &a.Plan.Blocks[i]
@@ -109,8 +109,8 @@ func (a *adding) hide() {
 	}
 }
 
-// settle makes releases add up, sums given their counts or all others, those that have to do with each other at a time: there may be a
-// million groups.
+// settle makes releases add up, sums given their counts or all others, those that have to do with each other at a time:
+// there may be a million groups.
 func (a *adding) settle(chained bool) {
 	for _, chain := range a.chains(chained) {
 		f := forest{a, map[place]*numbers{}}
@@ -142,7 +142,8 @@ type link struct {
 	fine, coarse place
 }
 
-// chains lists the links of sums given their counts, or of all other releases, those that have to do with each other together.
+// chains lists the links of sums given their counts, or of all other releases, those that have to do with each other
+// together.
 func (a *adding) chains(chained bool) (chains [][]link) {
 	for _, level := range a.levels {
 		for _, pair := range level.Pairs {
@@ -193,19 +194,23 @@ func (f *forest) add(l link) {
 	}
 	for g := range coarse.list {
 		if !apart[g] {
-			coarse.list[g].Sums = append(coarse.list[g].Sums, consistency.Sum{Parts: parts[g], More: l.pair.More, Less: l.pair.Less})
+			coarse.list[g].Sums = append(coarse.list[g].Sums, consistency.Sum{
+				Parts: parts[g], More: l.pair.More,
+				Less: l.pair.Less,
+			})
 		}
 	}
 }
 
-// countsApart says of a sum given its count in which groups that count does not add up, and with it not the range of the sum; of others it
-// is nowhere so.
+// countsApart says of a sum given its count in which groups that count does not add up, and with it not the range of
+// the sum; of others it is nowhere so.
 func (f *forest) countsApart(l link) []bool {
 	apart := make([]bool, f.Blocks[l.Of].Keys.Len())
 	if !f.isChained(l.fine) {
 		return apart
 	}
-	fine, coarse := f.Blocks[l.Block].Values[f.release(l.fine).CountRef], f.Blocks[l.Of].Values[f.release(l.coarse).CountRef]
+	fine, coarse := f.Blocks[l.Block].Values[f.release(l.fine).CountRef],
+		f.Blocks[l.Of].Values[f.release(l.coarse).CountRef]
 	sums := make([]int64, len(apart))
 	for g, to := range l.group {
 		if to >= 0 {

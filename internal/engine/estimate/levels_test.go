@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// rollup is calibrated for GROUP BY ROLLUP (a, b) of so many values of each, as SELECT count(*), avg(x), sum(x) asks for it, and a sum of
-// its own. Σ(2x − 2c) of a row lies in [−width, width], where x is in [0, width].
+// rollup is calibrated for GROUP BY ROLLUP (a, b) of so many values of each, as SELECT count(*), avg(x), sum(x) asks
+// for it, and a sum of its own. Σ(2x − 2c) of a row lies in [−width, width], where x is in [0, width].
 func rollup(t *testing.T, a, b int, noise mechanism.Choice, epsilon float64, drops bool) *Statement {
 	t.Helper()
 	text := func(i int) *rewrite.Canonical { c := rewrite.Canonical(fmt.Sprint(i)); return &c }
@@ -31,14 +31,20 @@ func rollup(t *testing.T, a, b int, noise mechanism.Choice, epsilon float64, dro
 	keys[2] = rewrite.KeyRows{nil}
 	plan := &rewrite.Plan{}
 	for i := range 3 {
-		block := rewrite.Block{Keys: keys[i], KeyTypes: make([]uint32, 2-i), LeftOut: new(float64), Columns: []rewrite.Column{alone, average, total}}
+		block := rewrite.Block{Keys: keys[i], KeyTypes: make([]uint32, 2-i), LeftOut: new(float64), Columns: []rewrite.Column{
+			alone, average, total,
+		}}
 		block.Releases = append(chainedReleases(noise, noise), scalar(0, mechanism.NoUpper, width, noise))
 		if block.Columns = append(block.Columns, rewrite.Column{Releases: []int{2}}); drops && i < 2 {
 			block.DropsEmpty, block.Exists = true, []int{0}
 		}
 		plan.Blocks = append(plan.Blocks, block)
 	}
-	pairs := []rewrite.Pair{{More: true}, {Release: 1, Of: 1, Doubled: true, DoubledCenter: width, More: true}, {Release: 2, Of: 2, More: true}}
+	pairs := []rewrite.Pair{
+		{More: true},
+		{Release: 1, Of: 1, Doubled: true, DoubledCenter: width, More: true},
+		{Release: 2, Of: 2, More: true},
+	}
 	plan.Levels = []rewrite.Level{{Block: 0, Of: 1, Keys: []int{1}, Pairs: pairs}, {Block: 1, Of: 2, Pairs: pairs}}
 	p := &Statement{Plan: plan}
 	for i, block := range plan.Blocks {
@@ -115,7 +121,8 @@ func TestLevelsAddUp(t *testing.T) {
 	hides := map[string]bool{"few": true, "none": true}
 	for _, drops := range []bool{false, true} {
 		for name, rows := range map[string]func(int) int64{
-			"many": func(g int) int64 { return 300 + int64(g) }, "few": func(g int) int64 { return int64(g % 3) }, "none": func(int) int64 { return 0 },
+			"many": func(g int) int64 { return 300 + int64(g) }, "few": func(g int) int64 { return int64(g % 3) },
+			"none": func(int) int64 { return 0 },
 			"some": func(g int) int64 { return int64(g%4) / 3 * 200 },
 		} {
 			p := rollup(t, 3, 4, laplace, 1, drops)
@@ -163,7 +170,8 @@ func orphan(p *Statement, answer, all []Block) (wrong string, shown [][]int) {
 		of := (&Answer{p, all}).level(l).group
 		for _, g := range shown[l.Block] {
 			if !slices.Contains(shown[l.Of], of[g]) {
-				wrong = fmt.Sprintf("group %d of block %d is shown, and the one of block %d that it is part of is not", g, l.Block, l.Of)
+				wrong = fmt.Sprintf("group %d of block %d is shown, and the one of block %d that it is part of is not", g, l.Block,
+					l.Of)
 			}
 		}
 	}
@@ -227,7 +235,9 @@ func TestLevelsOfAStage(t *testing.T) {
 
 // TestErrorsOfLevelsFall, and announced intervals hold the answer as often as they did.
 func TestErrorsOfLevelsFall(t *testing.T) {
-	for name, noise := range map[string]mechanism.Choice{"laplace": laplace, "clamped": {Noise: mechanism.Laplace, Bounding: mechanism.Clamp}} {
+	for name, noise := range map[string]mechanism.Choice{
+		"laplace": laplace, "clamped": {Noise: mechanism.Laplace, Bounding: mechanism.Clamp},
+	} {
 		const rounds, x = 3000, 20
 		p := rollup(t, 4, 3, noise, .5, false)
 		exact := exactly(p, func(g int) int64 { return 100 + 10*int64(g) }, x)
@@ -260,7 +270,8 @@ func TestErrorsOfLevelsFall(t *testing.T) {
 		for i := range p.Plan.Blocks {
 			for c, column := range p.Plan.Blocks[i].Columns {
 				ratio := math.Sqrt(after[i][c] / before[i][c])
-				t.Logf("%s, block %d, %v: RMSE × %.3f, coverage %.4f", name, i+1, column.Releases, ratio, float64(hits[i][c])/float64(all[i][c]))
+				t.Logf("%s, block %d, %v: RMSE × %.3f, coverage %.4f", name, i+1, column.Releases, ratio,
+					float64(hits[i][c])/float64(all[i][c]))
 				if ratio > 1.02 || !column.Average && ratio > .97 {
 					t.Errorf("%s, block %d, %v: RMSE × %.3f", name, i+1, column.Releases, ratio)
 				}

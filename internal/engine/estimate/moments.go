@@ -8,9 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Intervals of variances, covariances and correlations follow from the released number of rows n and sums of w, of w² and of products of two
-// w (docs/mechanisms.md, section 8). Of the probability that they may be wrong the means and n have this share, and the
-// rest is that of the second moments, of which an aggregate has one to three.
+// Intervals of variances, covariances and correlations follow from the released number of rows n and sums of w, of w²
+// and of products of two w (docs/mechanisms.md, section 8). Of the probability that they may be wrong the means and n
+// have this share, and the rest is that of the second moments, of which an aggregate has one to three.
 const ofMeans = .05
 
 // rowMoments is what is known of the rows of one group.
@@ -131,8 +131,9 @@ type product struct {
 	bounds        span // of the second moment
 }
 
-// second finds E(w − μ)(w′ − μ′). With the true means and the true moment c, Σww′ − μΣw′ − μ′Σw + (μμ′ − c)·n is 0; of the released sums it is
-// n·[ĉ + (μ − μ̂)(μ′ − μ̂′) − c], which is the error of a sum of releases whose factors c and the means decide.
+// second finds E(w − μ)(w′ − μ′). With the true means and the true moment c, Σww′ − μΣw′ − μ′Σw + (μμ′ − c)·n is 0; of
+// the released sums it is n·[ĉ + (μ − μ̂)(μ′ − μ̂′) − c], which is the error of a sum of releases whose factors c and
+// the means decide.
 func (m *rowMoments) second(p product) estimate {
 	x, y, ox, oy := m.means[p.x], m.means[p.y], m.Of[p.x], m.Of[p.y]
 	prepared, z := m.released(p.release)
@@ -143,17 +144,22 @@ func (m *rowMoments) second(p product) estimate {
 	}
 	grid := rounded(ox)*float64(oy.Width) + rounded(oy)*float64(ox.Width) + rounded(ox)*rounded(oy)
 	for range 2 { // the second time it is known how large c is
-		margin := mechanism.CombinedMargin(append(m.firstTerms(p, e.span), mechanism.Term{Of: prepared, Factor: p.factor}), m.wrong)/m.n + grid
+		margin := mechanism.CombinedMargin(append(m.firstTerms(p, e.span), mechanism.Term{Of: prepared, Factor: p.factor}),
+			m.wrong)/m.n + grid
 		e.span = span{e.at + bend.lo - margin, e.at + bend.hi + margin}.within(p.bounds)
 	}
 	return m.withLeftOut(p, e)
 }
 
-// firstTerms are the sums of w and the number of rows, with the greatest factors that they may have in the sum of releases.
+// firstTerms are the sums of w and the number of rows, with the greatest factors that they may have in the sum of
+// releases.
 func (m *rowMoments) firstTerms(p product, c span) []mechanism.Term {
 	x, y, ox, oy := m.means[p.x], m.means[p.y], m.Of[p.x], m.Of[p.y]
 	cx, cy := float64(ox.Coarse), float64(oy.Coarse)
-	hull := x.combine(y.span, func(a, b float64) float64 { return a*b - a*float64(oy.Offset)/cy - b*float64(ox.Offset)/cx })
+	hull := x.combine(y.span, func(a, b float64) float64 {
+		return a*b - a*float64(oy.Offset)/cy - b*float64(ox.Offset)/
+			cx
+	})
 	rows := mechanism.Term{Of: m.count, Factor: span{p.each + hull.lo - c.hi, p.each + hull.hi - c.lo}.most()}
 	sx, _ := m.released(ox.Sum)
 	if p.x == p.y {
@@ -163,8 +169,8 @@ func (m *rowMoments) firstTerms(p product, c span) []mechanism.Term {
 	return []mechanism.Term{rows, {Of: sx, Factor: y.most() / cx}, {Of: sy, Factor: x.most() / cy}}
 }
 
-// withLeftOut widens a second moment by a share of rows that may lie anywhere. One of all rows is no less than that share less of its own
-// for a variance, whose rows only add to it; each adds what its distance from both means allows.
+// withLeftOut widens a second moment by a share of rows that may lie anywhere. One of all rows is no less than that
+// share less of its own for a variance, whose rows only add to it; each adds what its distance from both means allows.
 func (m *rowMoments) withLeftOut(p product, e estimate) estimate {
 	if m.share == 0 {
 		return e

@@ -12,7 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Releases of the moments of y in [0, yTop] and x in [0, xTop]: a count, Σ(2y − yTop), Σ(2x − xTop), and sums of 2w² − W² and of products.
+// Releases of the moments of y in [0, yTop] and x in [0, xTop]: a count, Σ(2y − yTop), Σ(2x − xTop), and sums of 2w² −
+// W² and of products.
 const yTop, xTop = 120, 50
 
 func momentReleases(choices ...mechanism.Choice) []mechanism.Release {
@@ -20,7 +21,9 @@ func momentReleases(choices ...mechanism.Choice) []mechanism.Release {
 	list[0].Row, list[0].Total = 1, 1
 	for i, m := range []int64{yTop, xTop, yTop * yTop, xTop * xTop, yTop * xTop} {
 		list = append(list, mechanism.Release{
-			Kind: mechanism.SumGivenCount, Sensitivity: m, Total: m, Row: m, Groups: 1, PerRow: mechanism.Interval{Lo: -m, Hi: m},
+			Kind: mechanism.SumGivenCount, Sensitivity: m, Total: m, Row: m, Groups: 1, PerRow: mechanism.Interval{
+				Lo: -m, Hi: m,
+			},
 			Choice: choices[(i+1)%len(choices)], Grid: mechanism.Grid{Step: 1},
 		})
 	}
@@ -35,7 +38,10 @@ func momentColumn(name string) rewrite.Column {
 	case "var_pop", "var_samp", "stddev_pop", "stddev_samp":
 		return rewrite.Column{Releases: []int{0, 1, 3}, Moments: &rewrite.Moments{Name: name, Of: []rewrite.Moment{y}}}
 	}
-	return rewrite.Column{Releases: []int{0, 1, 2, 5}, Moments: &rewrite.Moments{Name: name, Of: []rewrite.Moment{y, x}, Product: 5}}
+	return rewrite.Column{Releases: []int{0, 1, 2, 5}, Moments: &rewrite.Moments{
+		Name: name, Of: []rewrite.Moment{y, x},
+		Product: 5,
+	}}
 }
 
 // rowsOf gives the exact integers of rows, and the aggregates of them.
@@ -109,8 +115,9 @@ var rowKinds = []struct {
 	}},
 }
 
-// TestMomentIntervalsCover draws variances, covariances and correlations and counts how often the interval holds the answer: in 95% of the
-// draws at least. Each of the cases fails by chance with a probability of at most stattest.FalseAlarm.
+// TestMomentIntervalsCover draws variances, covariances and correlations and counts how often the interval holds the
+// answer: in 95% of the draws at least. Each of the cases fails by chance with a probability of at most
+// stattest.FalseAlarm.
 func TestMomentIntervalsCover(t *testing.T) {
 	const draws = 1000
 	source, random := mechanism.NewSource(), rand.New(rand.NewPCG(7, 1))
@@ -119,10 +126,17 @@ func TestMomentIntervalsCover(t *testing.T) {
 		name    string
 		choices []mechanism.Choice
 		delta   float64
-	}{{"joint", []mechanism.Choice{{}}, 0}, {"laplace", []mechanism.Choice{laplace}, 0}, {"gaussian", []mechanism.Choice{gaussian}, 1e-6}, {"either", []mechanism.Choice{laplace, gaussian}, 1e-6}} {
+	}{
+		{"joint", []mechanism.Choice{{}}, 0},
+		{"laplace", []mechanism.Choice{laplace}, 0},
+		{"gaussian", []mechanism.Choice{gaussian}, 1e-6},
+		{"either", []mechanism.Choice{laplace, gaussian}, 1e-6},
+	} {
 		for _, epsilon := range []float64{.1, 1, 5} {
 			list := momentReleases(noise.choices...)
-			prepared, err := mechanism.PrepareVector(context.Background(), list, mechanism.Guarantee{Epsilon: epsilon, Delta: noise.delta})
+			prepared, err := mechanism.PrepareVector(context.Background(), list, mechanism.Guarantee{
+				Epsilon: epsilon, Delta: noise.delta,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +169,8 @@ func TestMomentIntervalsCover(t *testing.T) {
 							continue
 						}
 						if !stattest.AtLeast(hits[name], all[name], .95) {
-							t.Errorf("%s, epsilon %g, %d %s: the interval of %s holds %g in %d of %d draws", noise.name, epsilon, rows, kind.name, name, truth[name], hits[name], all[name])
+							t.Errorf("%s, epsilon %g, %d %s: the interval of %s holds %g in %d of %d draws", noise.name, epsilon, rows,
+								kind.name, name, truth[name], hits[name], all[name])
 						}
 					}
 				}

@@ -34,7 +34,10 @@ func (s *Statement) Noise(block, release int) Noise {
 		return out
 	}
 	chosen := p.Chosen()
-	out := Noise{Mechanism: string(chosen.Noise) + " " + string(chosen.Bounding), Geometry: "L1", Scale: chosen.Scale * Step(r)}
+	out := Noise{
+		Mechanism: string(chosen.Noise) + " " + string(chosen.Bounding), Geometry: "L1",
+		Scale: chosen.Scale * Step(r),
+	}
 	if cube, _ := p.Joint(); cube != nil {
 		out.Mechanism, out.Geometry = fmt.Sprintf("%s, joint for %d releases", out.Mechanism, cube.Dimension()), "L∞"
 	} else if chosen.Noise == mechanism.Gaussian {

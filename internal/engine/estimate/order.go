@@ -73,8 +73,8 @@ func (p Places) Hint() string {
 	return text
 }
 
-// Of lists the places of rows that are sorted by a formula, those that are certain each by itself: «1, 2, 3–10»; empty: they
-// are in another order.
+// Of lists the places of rows that are sorted by a formula, those that are certain each by itself: «1, 2, 3–10»; empty:
+// they are in another order.
 func (p Places) Of(f *rewrite.Formula) string {
 	if p.shown == 0 || !reflect.DeepEqual(f, p.by.Same()) {
 		return ""

@@ -20,17 +20,37 @@ func TestOrder(t *testing.T) {
 	}{
 		{[]int64{5000, 9000, 7000}, rewrite.Order{Descending: true}, 0, ""},
 		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, 2, ""},
-		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, 3, "The first 2 places are certain, place 3 is within the noise."},
-		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, 0, "The first 2 places are certain, places 3 to 4 are within the noise."},
+		{
+			[]int64{5000, 9000, 7000, 4998},
+			rewrite.Order{Descending: true},
+			3,
+			"The first 2 places are certain, place 3 is within the noise.",
+		},
+		{
+			[]int64{5000, 9000, 7000, 4998},
+			rewrite.Order{Descending: true},
+			0,
+			"The first 2 places are certain, places 3 to 4 are within the noise.",
+		},
 		{[]int64{5000, 9000, 8999, 4998}, rewrite.Order{Descending: true}, 0, "Places 1 to 4 are within the noise."},
-		{[]int64{5000, 9000, 8999, 100}, rewrite.Order{}, 0, "The first 2 places are certain, places 3 to 4 are within the noise."},
+		{
+			[]int64{5000, 9000, 8999, 100},
+			rewrite.Order{},
+			0,
+			"The first 2 places are certain, places 3 to 4 are within the noise.",
+		},
 		{[]int64{50, 9000, 8999}, rewrite.Order{}, 0, "The first place is certain, places 2 to 3 are within the noise."},
 		{[]int64{9000}, rewrite.Order{}, 0, ""},
 		{nil, rewrite.Order{}, 0, ""},
 		{[]int64{9000}, rewrite.Order{By: unknown}, 0, ""},
 		{[]int64{9000, 50}, rewrite.Order{By: unknown}, 0, "Any place may be within the noise."},
 		{[]int64{9000, 50}, rewrite.Order{By: unknown, Ranked: true}, 0, "By rank: any place may be within the noise."},
-		{[]int64{9000, 8999, 50}, rewrite.Order{By: computed("/", first, constant(2.5)), Ranked: true}, 0, "By rank: the first place is certain, places 2 to 3 are within the noise."},
+		{
+			[]int64{9000, 8999, 50},
+			rewrite.Order{By: computed("/", first, constant(2.5)), Ranked: true},
+			0,
+			"By rank: the first place is certain, places 2 to 3 are within the noise.",
+		},
 	} {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
 		if c.order.By == nil {

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// find says of each group of a block whether it is shown: where released values tell it from an empty one (docs/privacy.md
-// P17a). They are as they were drawn: the noise of one group is independent of that of others. Those within groups of
-// another block that are not shown are not, nor do the others have to stand out among them.
+// find says of each group of a block whether it is shown: where released values tell it from an empty one
+// (docs/privacy.md P17a). They are as they were drawn: the noise of one group is independent of that of others. Those
+// within groups of another block that are not shown are not, nor do the others have to stand out among them.
 func (a *adding) find(block int) []bool {
 	if a.shown[block] != nil {
 		return a.shown[block]

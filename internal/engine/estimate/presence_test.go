@@ -69,10 +69,20 @@ func TestShownGroups(t *testing.T) {
 		values, want [][]int64
 		hint         string
 	}{
-		{"one stands out", [][]int64{{3, 0, 90, 9}}, [][]int64{{90}}, "3 of 4 groups are not shown: they cannot be told from empty ones. "},
+		{
+			"one stands out",
+			[][]int64{{3, 0, 90, 9}},
+			[][]int64{{90}},
+			"3 of 4 groups are not shown: they cannot be told from empty ones. ",
+		},
 		{"beside others it need not so much", [][]int64{{90, 80, 90, 9}}, [][]int64{{90, 80, 90, 9}}, ""},
 		{"none does", [][]int64{{1, 2, 0, 1}}, [][]int64{{}}, "4 of 4 groups are not shown: "},
-		{"by a sum, to either side", [][]int64{{1, 2, 0, 90}, {-90 * width, 5, 90 * width, 3}}, [][]int64{{1, 0, 90}, {-90 * width, 90 * width, 3}}, "1 of 4 groups is not shown: it cannot be told from an empty one. "},
+		{
+			"by a sum, to either side",
+			[][]int64{{1, 2, 0, 90}, {-90 * width, 5, 90 * width, 3}},
+			[][]int64{{1, 0, 90}, {-90 * width, 90 * width, 3}},
+			"1 of 4 groups is not shown: it cannot be told from an empty one. ",
+		},
 	} {
 		p := countsOf(t, 4, len(c.values)-1, laplace, .33*float64(len(c.values)))
 		drawn := []Block{{Released: gate.Released{Keys: p.Plan.Blocks[0].Keys, Values: c.values}}}
@@ -90,8 +100,8 @@ func TestShownGroups(t *testing.T) {
 	}
 }
 
-// TestChosenAmongAllGroups: where values choose the groups of several blocks, all groups count that they choose among, also
-// those that are not shown.
+// TestChosenAmongAllGroups: where values choose the groups of several blocks, all groups count that they choose among,
+// also those that are not shown.
 func TestChosenAmongAllGroups(t *testing.T) {
 	p, q := countsOf(t, 4, 0, laplace, .33), countsOf(t, 4, 0, laplace, .33)
 	p.Plan.Blocks, p.Mechanisms = append(p.Plan.Blocks, q.Plan.Blocks...), append(p.Mechanisms, q.Mechanisms...)
@@ -172,9 +182,10 @@ func invented(p *Statement, rows func(g int) int64, rounds int) (share, power fl
 	return share, power
 }
 
-// TestIntervalsOfShownGroups: of 200 declared keys of which most are empty or small, or of those that LIMIT or HAVING leave, no more than 5% of the
-// intervals of the groups that are shown do not hold the truth, in the mean over answers. With intervals of 95% each more than that do not,
-// where the noise says which groups are shown. No average of no rows holds. False alarms: below 1e-9 each.
+// TestIntervalsOfShownGroups: of 200 declared keys of which most are empty or small, or of those that LIMIT or HAVING
+// leave, no more than 5% of the intervals of the groups that are shown do not hold the truth, in the mean over answers.
+// With intervals of 95% each more than that do not, where the noise says which groups are shown. No average of no rows
+// holds. False alarms: below 1e-9 each.
 func TestIntervalsOfShownGroups(t *testing.T) {
 	const rounds, keys, many = 2500, 200, 60
 	joint := chainedReleases(mechanism.Choice{}, mechanism.Choice{})
@@ -214,7 +225,9 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 				having = func(count int64) bool { return float64(count) > least || c.below < 0 && float64(count) < most }
 			}
 			block.Limit, block.Chosen = c.limit, c.above > 0
-			p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, Mechanisms: []gate.Mechanisms{{Releases: prepared}}}
+			p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, Mechanisms: []gate.Mechanisms{
+				{Releases: prepared},
+			}}
 			missed, plain := missedIntervals(p, c.size, having, c.limit, rounds)
 			t.Logf("%s, %s: of count, average and sum %.3f of those shown miss, %.3f of 95%% each", name, c.name, missed, plain)
 			for i, share := range missed {
@@ -229,9 +242,11 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 	}
 }
 
-// missedIntervals draws and presents, and gives the mean share of intervals that miss among those of the groups that are shown, of count,
-// average and sum; and as they would be with 95% each.
-func missedIntervals(p *Statement, size func(g int) int64, having func(count int64) bool, limit, rounds int) (missed, plain [3]float64) {
+// missedIntervals draws and presents, and gives the mean share of intervals that miss among those of the groups that
+// are shown, of count, average and sum; and as they would be with 95% each.
+func missedIntervals(p *Statement, size func(g int) int64, having func(count int64) bool, limit, rounds int) (
+	missed, plain [3]float64,
+) {
 	source, block := mechanism.NewSource(), &p.Plan.Blocks[0]
 	m := measured{Keys: block.Keys, Values: make([][]int64, 2)}
 	for g := range block.Keys.Len() {

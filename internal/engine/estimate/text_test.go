@@ -12,13 +12,17 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestMarginsOfGroups: a line says the least and the greatest margin over the groups, that of the further end of each interval.
+// TestMarginsOfGroups: a line says the least and the greatest margin over the groups, that of the further end of each
+// interval.
 func TestMarginsOfGroups(t *testing.T) {
 	count, mean, both, median := alone, average, total, alone
 	count.Name, mean.Name, both.Name, median.Name, median.Releases = "count", "avg", "sum", "median", []int{2}
 	block := rewrite.Block{
-		Releases: append(chainedReleases(laplace, laplace), mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5}),
-		Columns:  []rewrite.Column{count, mean, both, median},
+		Releases: append(chainedReleases(laplace, laplace), mechanism.Release{
+			Kind: mechanism.Quantile, Sensitivity: 1,
+			Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5,
+		}),
+		Columns: []rewrite.Column{count, mean, both, median},
 	}
 	p := calibratedFor(t, block, mechanism.Guarantee{Epsilon: .5})
 	for _, c := range []struct {
@@ -30,7 +34,9 @@ func TestMarginsOfGroups(t *testing.T) {
 		{"one is empty", []int64{1000, 0}, []int64{0, 0}, "count: ±6 | avg: ±0.1795 | sum: ±265"},
 		{"all are empty", []int64{0, 0}, []int64{0, 0}, "count: ±6"},
 	} {
-		answer := []Block{{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{c.counts, c.sums, {0, 0}}}}}
+		answer := []Block{
+			{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{c.counts, c.sums, {0, 0}}}},
+		}
 		got := strings.Join(Lines((&Answer{p, answer}).Figures()), " | ")
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -39,7 +45,10 @@ func TestMarginsOfGroups(t *testing.T) {
 }
 
 func TestNumbersReadWell(t *testing.T) {
-	for v, want := range map[float64]string{0.5: "0.5", 9.5: "9.5", 6: "6", 0.043672: "0.04367", 59914646: "59914646", 1e-6: "1e-06", 1234.5: "1234", 0: "0"} {
+	for v, want := range map[float64]string{
+		0.5: "0.5", 9.5: "9.5", 6: "6", 0.043672: "0.04367", 59914646: "59914646",
+		1e-6: "1e-06", 1234.5: "1234", 0: "0",
+	} {
 		if got := Number(v); got != want {
 			t.Errorf("Number(%g) = %s, want %s", v, got, want)
 		}

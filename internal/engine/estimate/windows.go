@@ -7,8 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Sums over groups in windows (docs/privacy.md P20c): PostgreSQL adds up what was drawn of all groups before it was kept
-// within its range. The noise of each is the same, and independent of that of the others.
+// Sums over groups in windows (docs/privacy.md P20c): PostgreSQL adds up what was drawn of all groups before it was
+// kept within its range. The noise of each is the same, and independent of that of the others.
 
 // OverShown says that aggregates of groups read those that are shown alone; empty: none does.
 func (a *Answer) OverShown() string {
@@ -33,8 +33,8 @@ func (s *Statement) Adds(block int, c rewrite.Column, r Block) bool {
 // rootRounding is how far the root of a number of groups may be rounded: PostgreSQL takes four digits behind the point.
 const rootRounding = 1e-4
 
-// Summed says how far a sum over groups may be off: by margin times the root of their number, and a share of the sum for
-// what is left out. false: nobody knows.
+// Summed says how far a sum over groups may be off: by margin times the root of their number, and a share of the sum
+// for what is left out. false: nobody knows.
 func (s *Statement) Summed(block int, c rewrite.Column, r Block) (margin, share float64, ok bool) {
 	cut := c.Cut != nil && (c.Cut.Share == nil || *c.Cut.Share > 0)
 	b := &s.Plan.Blocks[block]

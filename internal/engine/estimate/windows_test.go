@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestSumsOverManyGroups: of 300 groups, of which 10 have rows, what a running total adds up is off by its margin in 5% of
-// the answers at most, and has a bias far below it, as drawn and as kept. False alarms: 1e-9 each.
+// TestSumsOverManyGroups: of 300 groups, of which 10 have rows, what a running total adds up is off by its margin in 5%
+// of the answers at most, and has a bias far below it, as drawn and as kept. False alarms: 1e-9 each.
 func TestSumsOverManyGroups(t *testing.T) {
 	const rounds, groups = 2000, 300
 	rows := func(g int) int64 {
@@ -49,11 +49,14 @@ func TestSumsOverManyGroups(t *testing.T) {
 			margin, _, _ := p.Summed(0, alone, Block{Released: gate.Released{Plain: [][]int64{{}}}})
 			for _, g := range []int{0, 1, 9, 99, groups - 1} {
 				most := margin * math.Sqrt(float64(g+1))
-				if !stattest.AtMost(wrong[g], rounds, .05) || math.Abs(bias[g]) > most/5 { // a fifth: eight standard deviations of the mean
-					t.Errorf("%s %s, %d groups: %d of %d beyond ±%g, on average off by %g", noise, bounding, g+1, wrong[g], rounds, most, bias[g])
+				// a fifth: eight standard deviations of the mean
+				if !stattest.AtMost(wrong[g], rounds, .05) || math.Abs(bias[g]) > most/5 {
+					t.Errorf("%s %s, %d groups: %d of %d beyond ±%g, on average off by %g", noise, bounding, g+1, wrong[g], rounds,
+						most, bias[g])
 				}
 			}
-			t.Logf("%s %s: %d of %d beyond, on average off by %.2g of ±%.4g", noise, bounding, wrong[groups-1], rounds, bias[groups-1], margin*math.Sqrt(groups))
+			t.Logf("%s %s: %d of %d beyond, on average off by %.2g of ±%.4g", noise, bounding, wrong[groups-1], rounds,
+				bias[groups-1], margin*math.Sqrt(groups))
 		}
 	}
 }

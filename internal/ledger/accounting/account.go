@@ -65,7 +65,8 @@ func (a *Account) append(r *Record) ([]byte, sums, error) {
 func costOf(r *Record) (sums, error) { return cost(r.chargeOf(), r.Method) }
 
 // apply adds one record, which must be the account's next, and returns what a charge adds to the sums. It is the one
-// place where records become totals: a store's start, `budget verify` and every charge call it. cost is costOf, or does the same.
+// place where records become totals: a store's start, `budget verify` and every charge call it. cost is costOf, or does
+// the same.
 func (a *Account) apply(r *Record, payload []byte, cost func(*Record) (sums, error)) (added sums, err error) {
 	if r.Analyst != a.Name {
 		return added, fmt.Errorf("is a record of the %s", title(r.Analyst))
@@ -123,7 +124,8 @@ func (a *Account) charge(r *Record, cost func(*Record) (sums, error)) (added sum
 		return added, fmt.Errorf("charges period %d, but the account is in period %d", r.Period, a.period)
 	}
 	if r.GroupPeriod < a.groupPeriod {
-		return added, fmt.Errorf("charges period %d of all analysts together after their period %d", r.GroupPeriod, a.groupPeriod)
+		return added, fmt.Errorf("charges period %d of all analysts together after their period %d", r.GroupPeriod,
+			a.groupPeriod)
 	}
 	if r.GroupPeriod > a.groupPeriod {
 		a.groupPeriod, a.groupSums = r.GroupPeriod, sums{}

@@ -21,7 +21,8 @@ func TestForgedFailures(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", tt.r, err, tt.want)
 		}
 	}
-	if err := two.differs("its totals say", Account{Name: "alice", Records: 3, failures: 1}); err == nil || !strings.Contains(err.Error(), "failures 2, its records say 1") {
+	if err := two.differs("its totals say", Account{Name: "alice", Records: 3, failures: 1}); err == nil ||
+		!strings.Contains(err.Error(), "failures 2, its records say 1") {
 		t.Errorf("verify says %v", err)
 	}
 }

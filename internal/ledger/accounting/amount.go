@@ -23,9 +23,9 @@ const (
 	deltaDigits   = 30
 )
 
-// significant is the number of decimal digits that are kept of an ε or δ. A float64 that stands for a decimal number of up
-// to 15 digits gives that number back, so ten charges of 0.1 are exactly 1. The dropped part is below 5·10⁻¹⁵ of the value;
-// the calibration margin of every mechanism is wider (docs/budget.md, «Exact sums»).
+// significant is the number of decimal digits that are kept of an ε or δ. A float64 that stands for a decimal number of
+// up to 15 digits gives that number back, so ten charges of 0.1 are exactly 1. The dropped part is below 5·10⁻¹⁵ of the
+// value; the calibration margin of every mechanism is wider (docs/budget.md, «Exact sums»).
 const significant = 15
 
 // add returns a+b, or unbounded on overflow.

@@ -29,8 +29,8 @@ type Entry struct {
 	Curve   []byte // of Record.CurveID, to be stored once; nil: the record names none
 }
 
-// NotBefore returns t in whole microseconds, or the time of the accounts' latest record if that is later: a clock that is
-// set back must not refill a budget.
+// NotBefore returns t in whole microseconds, or the time of the accounts' latest record if that is later: a clock that
+// is set back must not refill a budget.
 func NotBefore(t time.Time, accounts ...*Account) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	for _, a := range accounts {
@@ -41,7 +41,8 @@ func NotBefore(t time.Time, accounts ...*Account) time.Time {
 	return t
 }
 
-// write appends one record to a and returns what it adds to the sums. A checkpoint follows if enough records have since the last one.
+// write appends one record to a and returns what it adds to the sums. A checkpoint follows if enough records have since
+// the last one.
 func (b *Book) write(a *Account, r *Record) (sums, error) {
 	r.At = b.now
 	var curve []byte
@@ -72,8 +73,8 @@ func (b *Book) open(a *Account) (err error) {
 	return err
 }
 
-// elapsed returns when the period that holds at now began, and whether that is a later one than a's. Periods follow each
-// other without gaps from the first one on, so that a late statement does not shift them.
+// elapsed returns when the period that holds at now began, and whether that is a later one than a's. Periods follow
+// each other without gaps from the first one on, so that a late statement does not shift them.
 func (a *Account) elapsed(every time.Duration, now time.Time) (time.Time, bool) {
 	if a.Records == 0 || every <= 0 {
 		return a.start, false
@@ -134,8 +135,8 @@ type begun struct {
 	sums  sums
 }
 
-// charge adds all charges to the accounts and asks both budgets. It returns the share of the own budget that each takes, and what they add
-// to the sums.
+// charge adds all charges to the accounts and asks both budgets. It returns the share of the own budget that each
+// takes, and what they add to the sums.
 func (b *Book) charge(charges []ledger.Charge, own limit) (shares []float64, sum sums, err error) {
 	if err := b.open(&b.Account); err != nil {
 		return nil, sum, ledger.InvalidCharge{Reason: err}
@@ -174,7 +175,8 @@ func (b *Book) charge(charges []ledger.Charge, own limit) (shares []float64, sum
 	return shares, sum, nil
 }
 
-// Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.
+// Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records
+// that.
 func (b *Book) Balance() ledger.Balance { return b.Rules.balance(b.Account, b.now) }
 
 // Summary describes the account for an administrator.
@@ -199,7 +201,8 @@ func (r *Rules) balance(a Account, now time.Time) ledger.Balance {
 	return out
 }
 
-// Clear forgets the account's failures and refused statements, and returns the number of the latter. If there are none it writes nothing.
+// Clear forgets the account's failures and refused statements, and returns the number of the latter. If there are none
+// it writes nothing.
 func (b *Book) Clear() (int, error) {
 	count := b.Account.Refused()
 	if count == 0 {

@@ -112,7 +112,10 @@ func (h *history) checkpoints(name string) []uint64 {
 }
 
 func someCharge(epsilon, divergence, selection float64) ledger.Charge {
-	c := ledger.Charge{Query: "q", Fingerprint: "f", Epsilon: epsilon, SelectionDelta: selection, Curve: mechanism.PureCurve(epsilon)}
+	c := ledger.Charge{
+		Query: "q", Fingerprint: "f", Epsilon: epsilon, SelectionDelta: selection,
+		Curve: mechanism.PureCurve(epsilon),
+	}
 	if divergence > 0 {
 		c.Curve.Pure = math.Inf(1)
 		for i, alpha := range mechanism.Orders {
@@ -122,8 +125,8 @@ func someCharge(epsilon, divergence, selection float64) ledger.Charge {
 	return c
 }
 
-// TestEveryCheckpointGivesTheSameTotals: over random histories, the totals that were kept are those that all records add up to, and
-// those from any checkpoint of each account on.
+// TestEveryCheckpointGivesTheSameTotals: over random histories, the totals that were kept are those that all records
+// add up to, and those from any checkpoint of each account on.
 func TestEveryCheckpointGivesTheSameTotals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t, rapid.Uint64Range(1, 9).Draw(t, "every"))
@@ -145,7 +148,8 @@ func TestEveryCheckpointGivesTheSameTotals(t *testing.T) {
 				var charges []ledger.Charge
 				for range rapid.IntRange(1, 4).Draw(t, "charges") {
 					divergence := rapid.OneOf(rapid.Just(0.0), small).Draw(t, "divergence")
-					charges = append(charges, someCharge(small.Draw(t, "epsilon"), divergence, rapid.SampledFrom([]float64{0, 1e-12}).Draw(t, "selection")))
+					charges = append(charges, someCharge(small.Draw(t, "epsilon"), divergence,
+						rapid.SampledFrom([]float64{0, 1e-12}).Draw(t, "selection")))
 				}
 				err = h.do(name, func(b *Book) error { _, err := b.Spend(charges); return err })
 			}
@@ -168,7 +172,8 @@ func TestEveryCheckpointGivesTheSameTotals(t *testing.T) {
 	})
 }
 
-// TestForgedCheckpoints: somebody changes a checkpoint, and every later hash to match. What was stored before and after it gives it away.
+// TestForgedCheckpoints: somebody changes a checkpoint, and every later hash to match. What was stored before and after
+// it gives it away.
 func TestForgedCheckpoints(t *testing.T) {
 	for _, tt := range []struct {
 		want  string // of a derivation from all records
@@ -177,11 +182,20 @@ func TestForgedCheckpoints(t *testing.T) {
 		{"", func(*Account) {}},
 		{"the checkpoint says epsilon 1, its records say 1.5", func(a *Account) { a.sums.pure = decimal(1, epsilonDigits) }},
 		{"the checkpoint says Rényi divergences", func(a *Account) { a.sums.renyi = make([]Amount, len(a.sums.renyi)) }},
-		{"the checkpoint says selection delta 0, its records say 0.000000000003", func(a *Account) { a.sums.selection = Amount{} }},
-		{"the checkpoint says epsilon for all analysts together 1,", func(a *Account) { a.groupSums.pure = decimal(1, epsilonDigits) }},
+		{
+			"the checkpoint says selection delta 0, its records say 0.000000000003",
+			func(a *Account) { a.sums.selection = Amount{} },
+		},
+		{
+			"the checkpoint says epsilon for all analysts together 1,",
+			func(a *Account) { a.groupSums.pure = decimal(1, epsilonDigits) },
+		},
 		{"the checkpoint says failures 0, its records say 1", func(a *Account) { a.failures = 0 }},
 		{"the checkpoint says refused statements 0, its records say 1", func(a *Account) { a.refused = nil }},
-		{"the checkpoint says refused statements 1, its records say 1", func(a *Account) { a.refused = []refusal{refusalOf("other")} }},
+		{
+			"the checkpoint says refused statements 1, its records say 1",
+			func(a *Account) { a.refused = []refusal{refusalOf("other")} },
+		},
 		{"the checkpoint says records 4,", func(a *Account) { a.Records-- }},
 		{"the checkpoint says period", func(a *Account) { a.start = a.start.Add(time.Hour) }},
 		{"the checkpoint says period of all analysts together 1,", func(a *Account) { a.groupPeriod++ }},
@@ -194,7 +208,10 @@ func TestForgedCheckpoints(t *testing.T) {
 		h := newHistory(t, 5)
 		spend := func() {
 			t.Helper()
-			if err := h.do("alice", func(b *Book) error { _, err := b.Spend([]ledger.Charge{someCharge(0.5, 0, 1e-12)}); return err }); err != nil {
+			if err := h.do("alice", func(b *Book) error {
+				_, err := b.Spend([]ledger.Charge{someCharge(0.5, 0, 1e-12)})
+				return err
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -223,7 +240,8 @@ func TestForgedCheckpoints(t *testing.T) {
 			e.Chain = chain
 		}
 		err = h.derive(all)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), `account "alice", record 6: `+tt.want)) {
+		if tt.want == "" && err != nil || tt.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), `account "alice", record 6: `+tt.want)) {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 		// Without the records before it, what was stored for the account is what it must lead to.
@@ -236,7 +254,10 @@ func TestForgedCheckpoints(t *testing.T) {
 func TestResumeRefuses(t *testing.T) {
 	h := newHistory(t, 2)
 	for range 3 {
-		if err := h.do("alice", func(b *Book) error { _, err := b.Spend([]ledger.Charge{someCharge(0.5, 0, 0)}); return err }); err != nil {
+		if err := h.do("alice", func(b *Book) error {
+			_, err := b.Spend([]ledger.Charge{someCharge(0.5, 0, 0)})
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,10 +287,13 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzResume: whatever bytes stand where a checkpoint should, an account comes out only if they are a checkpoint of that account, and
-// then they are what it is written as.
+// FuzzResume: whatever bytes stand where a checkpoint should, an account comes out only if they are a checkpoint of
+// that account, and then they are what it is written as.
 func FuzzResume(f *testing.F) {
-	r := &Record{Kind: KindCheckpoint, Analyst: "alice", Number: someAccount().Records + 1, Period: 8, State: someAccount().Encode()}
+	r := &Record{
+		Kind: KindCheckpoint, Analyst: "alice", Number: someAccount().Records + 1, Period: 8,
+		State: someAccount().Encode(),
+	}
 	f.Add(r.encode())
 	f.Add((&Record{Kind: KindCheckpoint, Analyst: "alice", Number: 1, State: (&Account{Name: "alice"}).Encode()}).encode())
 	f.Fuzz(func(t *testing.T, payload []byte) {

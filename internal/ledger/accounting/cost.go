@@ -14,8 +14,8 @@ import (
 // statement. It allows for the rounding of adding up the shares of at most some thousand releases.
 const pureTolerance = 1e-12
 
-// cost converts a charge into exact sums, or says why it is invalid. Nothing rounds to 0: every part is rounded up, and an
-// ε below one unit (10⁻¹⁸) is refused.
+// cost converts a charge into exact sums, or says why it is invalid. Nothing rounds to 0: every part is rounded up, and
+// an ε below one unit (10⁻¹⁸) is refused.
 func cost(c ledger.Charge, method policy.Method) (sums, error) {
 	if !(c.Epsilon >= 1e-18) || math.IsInf(c.Epsilon, 0) {
 		return sums{}, fmt.Errorf("epsilon %v of a charge is not a number of at least 1e-18", c.Epsilon)

@@ -15,7 +15,8 @@ import (
 // TestStoredCurvesCostNoLess: what is stored of a curve is charged, bounds what the curve says, and is hardly more.
 func TestStoredCurvesCostNoLess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		divergence := rapid.OneOf(rapid.Float64Range(0, 1e-40), rapid.Float64Range(0, 100), rapid.Float64Range(0, math.MaxFloat64), rapid.Just(math.Inf(1)))
+		divergence := rapid.OneOf(rapid.Float64Range(0, 1e-40), rapid.Float64Range(0, 100),
+			rapid.Float64Range(0, math.MaxFloat64), rapid.Just(math.Inf(1)))
 		renyi := rapid.SliceOfN(divergence, len(mechanism.Orders), len(mechanism.Orders)).Draw(t, "divergences")
 		id, b := encodeCurve(renyi)
 		stored, err := decodeCurve(id, b)

@@ -14,7 +14,8 @@ import (
 // errShort is the error of bytes that end in the middle of a field.
 var errShort = errors.New("ends too early")
 
-// DecodeRecord reads what encode wrote. It refuses all other bytes: nothing may be left over, and varints must be minimal.
+// DecodeRecord reads what encode wrote. It refuses all other bytes: nothing may be left over, and varints must be
+// minimal.
 func DecodeRecord(b []byte) (*Record, error) {
 	d := decoder{rest: b}
 	if v := d.byte(); v != recordFormat && d.err == nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // Derivation adds up records: every total that a ledger stores follows from them. Feed it each account's records in
-// their order, from the first or from a checkpoint on, then call Finish. Sums are integers that stop at the largest one, so
-// they are the same in whatever order and from whichever checkpoint records are added up.
+// their order, from the first or from a checkpoint on, then call Finish. Sums are integers that stop at the largest
+// one, so they are the same in whatever order and from whichever checkpoint records are added up.
 type Derivation struct {
 	Accounts map[string]Account
 	curves   Curves
@@ -37,7 +37,8 @@ func NewDerivation(curves Curves) *Derivation {
 // Next returns the number of the record that is due in an account.
 func (d *Derivation) Next(name string) uint64 { return d.Accounts[name].Records + 1 }
 
-// Resume begins an account at a checkpoint: its record of that number, with its bytes and the chain that was stored with it.
+// Resume begins an account at a checkpoint: its record of that number, with its bytes and the chain that was stored
+// with it.
 func (d *Derivation) Resume(name string, number uint64, payload []byte, stored Chain) error {
 	a, err := resume(name, payload, stored)
 	if err == nil && a.Records != number {
@@ -127,8 +128,8 @@ func Together(g Account, accounts map[string]Account) Account {
 	return g
 }
 
-// OpenGroup begins the account of all analysts together in a ledger that has none. Everything that the accounts were charged
-// before counts in it.
+// OpenGroup begins the account of all analysts together in a ledger that has none. Everything that the accounts were
+// charged before counts in it.
 func OpenGroup(r *Rules, now time.Time, accounts map[string]Account) (Account, Entry, error) {
 	before := Together(NewAccount(GroupName), accounts)
 	b := NewBook(r, now, NewAccount(GroupName), &before)

@@ -11,7 +11,9 @@ import (
 // TestDerivationRefuses: a record that does not follow from those before it is an error that names it.
 func TestDerivationRefuses(t *testing.T) {
 	charge := func(period uint64) *Record {
-		return &Record{Kind: KindCharge, GroupPeriod: period, Method: policy.Pure, Epsilon: 1, Curve: mechanism.Curve{Pure: 1}}
+		return &Record{Kind: KindCharge, GroupPeriod: period, Method: policy.Pure, Epsilon: 1, Curve: mechanism.Curve{
+			Pure: 1,
+		}}
 	}
 	for _, tt := range []struct {
 		name, want string

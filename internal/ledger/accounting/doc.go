@@ -3,7 +3,8 @@
 //
 //   - Amount (amount.go) is an exact sum of ε or δ; cost.go turns a charge into amounts.
 //   - filter (filter.go) decides whether sums are within one budget; Rules (rules.go) holds the filters of a policy.
-//   - Record (record.go, decode.go) is one event of an account; Account (account.go, state.go) holds the totals of its records.
+//   - Record (record.go, decode.go) is one event of an account; Account (account.go, state.go) holds the totals of its
+//     records.
 //   - A charge's divergences (curve.go) are stored once, however many records name them.
 //   - Book (book.go, failures.go) decides one transaction's requests and collects its entries.
 //   - Derivation (derive.go) recomputes every total, from the first record or from a checkpoint on.

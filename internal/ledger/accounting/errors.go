@@ -40,7 +40,8 @@ func errOverBudget(name string, before, after sums, l limit, a Account) *pgconn.
 	}
 	used := l.used(before)
 	left := max(1-used, 0)
-	message := fmt.Sprintf("this would take %s of %s, of which %s is left", taken(l.used(after)-used), whose, ledger.PercentLeft(left))
+	message := fmt.Sprintf("this would take %s of %s, of which %s is left", taken(l.used(after)-used), whose,
+		ledger.PercentLeft(left))
 	if l.spent(after).cmp(l.total) <= 0 {
 		message = fmt.Sprintf("this would take the delta of partition selections beyond %s, which is their part of %s",
 			strconv.FormatFloat(l.selection.float(deltaDigits), 'g', 6, 64), whose)
@@ -62,13 +63,16 @@ func taken(share float64) string {
 
 // errRefused refuses a statement whose measure query failed before (docs/threat-model.md).
 func errRefused() *pgconn.PgError {
-	return pgerr.New(pgerr.ObjectNotInState, "this statement failed on the database before and is refused until an administrator clears it",
+	return pgerr.New(pgerr.ObjectNotInState,
+		"this statement failed on the database before and is refused until an administrator clears it",
 		pgerr.Hint("Ask the administrator to run dpproxy budget clear."))
 }
 
 // errFailuresUsedUp refuses an analyst whose statements have failed on main as often as the policy allows.
 func errFailuresUsedUp(analyst string, used uint64, allowed int) *pgconn.PgError {
 	return pgerr.New(pgerr.ObjectNotInState,
-		fmt.Sprintf("%d of your statements failed on the database; the policy allows %d per period, and no other is run until an administrator clears them", used, allowed),
-		pgerr.Hint("Ask the administrator to run dpproxy budget clear %s. Answers that you were given before stay free.", analyst))
+		fmt.Sprintf(
+			"%d of your statements failed on the database; the policy allows %d per period, and no other is run until an administrator clears them", used, allowed),
+		pgerr.Hint("Ask the administrator to run dpproxy budget clear %s. Answers that you were given before stay free.",
+			analyst))
 }

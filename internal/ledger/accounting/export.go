@@ -33,7 +33,10 @@ type exported struct {
 	Chain          string     `json:"chain"`
 }
 
-var kindNames = map[Kind]string{KindPeriod: "period", KindCharge: "charge", KindFail: "fail", KindClear: "clear", KindCheckpoint: "checkpoint"}
+var kindNames = map[Kind]string{
+	KindPeriod: "period", KindCharge: "charge", KindFail: "fail", KindClear: "clear",
+	KindCheckpoint: "checkpoint",
+}
 
 var causeNames = map[Cause]string{causeFirst: "first", causeElapsed: "elapsed", causeReset: "reset"}
 

@@ -7,12 +7,12 @@ import (
 )
 
 // Failures of main are outside ε: whether a statement fails may depend on private rows. Their number bounds what an
-// analyst can learn from them (docs/threat-model.md, «What failures of main tell»). An account counts them. At the limit
-// of the policy no statement of the analyst is charged and no measured answer is given until `budget clear`.
+// analyst can learn from them (docs/threat-model.md, «What failures of main tell»). An account counts them. At the
+// limit of the policy no statement of the analyst is charged and no measured answer is given until `budget clear`.
 //
 // The bound holds for any number of sessions and proxies. The store puts the outcomes of an analyst's statements in one
-// order: it counts a failure, on disk, before the analyst may see it (fail), and an answer is given only if the limit is
-// not reached (checkFailures). So all statements in flight when the last failure is counted end in the same way.
+// order: it counts a failure, on disk, before the analyst may see it (fail), and an answer is given only if the limit
+// is not reached (checkFailures). So all statements in flight when the last failure is counted end in the same way.
 
 // CheckFailures refuses the account once its failures are used up.
 func (b *Book) CheckFailures() error {

@@ -48,8 +48,8 @@ type filter struct {
 const (
 	// reserve is the fraction of δ_c that stays unused. It covers what decimal drops of δ_sel.
 	reserve = 1e-9
-	// roundingSlack is added, relatively, to each conversion cost. It covers the rounding of the few float64 operations that
-	// compute one (each within 2⁻⁵³).
+	// roundingSlack is added, relatively, to each conversion cost. It covers the rounding of the few float64 operations
+	// that compute one (each within 2⁻⁵³).
 	roundingSlack = 1e-12
 )
 
@@ -74,8 +74,8 @@ func newFilter(b policy.Budget, method policy.Method, share float64) *filter {
 }
 
 // bestOrderShare is the part of δ_c for the order at which a budget filled with many small charges converts best. The
-// shares of the other orders fall off with the square of the distance from it, so that none is 0: a share that is k times
-// smaller raises the conversion cost by ln(k)/(α−1).
+// shares of the other orders fall off with the square of the distance from it, so that none is 0: a share that is k
+// times smaller raises the conversion cost by ln(k)/(α−1).
 const bestOrderShare = 0.95
 
 // shares divides δ over the orders. It uses public quantities only: the budget and the list of orders.
@@ -108,8 +108,8 @@ func shares(orders []float64, epsilon, delta float64) []float64 {
 	return out
 }
 
-// spent returns the ε of s: the least over order ∞ and all finite orders. Admission compares it with the budget, and every
-// display shows it.
+// spent returns the ε of s: the least over order ∞ and all finite orders. Admission compares it with the budget, and
+// every display shows it.
 func (f *filter) spent(s sums) Amount {
 	least := s.pure
 	for i, e := range f.conversionCost {
@@ -131,8 +131,9 @@ func (f *filter) admits(s sums) bool {
 	return f.spent(s).cmp(f.total) <= 0 && s.selection.cmp(f.selection) <= 0
 }
 
-// used returns the part of the budget that s takes: the least, over order ∞ and all finite orders, of its divergence as a part of what the
-// order admits. It is at most 1 if and only if spent is within the budget (docs/budget.md, proposition 2).
+// used returns the part of the budget that s takes: the least, over order ∞ and all finite orders, of its divergence as
+// a part of what the order admits. It is at most 1 if and only if spent is within the budget (docs/budget.md,
+// proposition 2).
 func (f *filter) used(s sums) float64 {
 	least := s.pure.over(f.total)
 	for i, cost := range f.conversionCost {

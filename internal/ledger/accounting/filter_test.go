@@ -117,8 +117,9 @@ func TestRenyiAccountsFollowTheFilter(t *testing.T) {
 	})
 }
 
-// TestStatementsShareTheBudget: of n equal statements that fit each takes one nth of the budget, or hardly less; how many more fit is what the
-// filter admits; and whatever came before, a share is never less than that of the statement alone.
+// TestStatementsShareTheBudget: of n equal statements that fit each takes one nth of the budget, or hardly less; how
+// many more fit is what the filter admits; and whatever came before, a share is never less than that of the statement
+// alone.
 func TestStatementsShareTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := policy.Budget{Epsilon: rapid.SampledFrom([]float64{.5, 1, 5, 10, 20}).Draw(t, "epsilon"), Delta: 1e-6}

@@ -86,8 +86,8 @@ func (c Chain) link(payload []byte) Chain {
 	return out
 }
 
-// encode returns the record's bytes: the format, then the fields in the order of the struct, numbers as minimal varints,
-// texts with their length in front. Times are microseconds since 1970, UTC.
+// encode returns the record's bytes: the format, then the fields in the order of the struct, numbers as minimal
+// varints, texts with their length in front. Times are microseconds since 1970, UTC.
 func (r *Record) encode() []byte {
 	b := make([]byte, 0, 96+len(r.Analyst)+len(r.Fingerprint)+len(r.Query)+len(r.PolicyVersion)+len(r.State))
 	b = append(b, recordFormat, byte(r.Kind))

@@ -19,8 +19,9 @@ func someAccount() *Account {
 	at := time.Date(2026, 11, 21, 2, 30, 0, 123456000, time.UTC)
 	s := sums{pure: unbounded, selection: Amount{lo: 1}, renyi: []Amount{{}, {lo: 255}, {hi: 1}}}
 	return &Account{
-		Name: "alice", Records: 6, Checkpoint: 3, chain: Chain{1}, period: 8, start: at, last: at.Add(time.Hour), sums: s, failures: 2,
-		refused: []refusal{{1}, {2}}, charged: at, groupPeriod: 4, groupSums: sums{pure: Amount{lo: 7}},
+		Name: "alice", Records: 6, Checkpoint: 3, chain: Chain{1}, period: 8, start: at, last: at.Add(time.Hour), sums: s,
+		failures: 2,
+		refused:  []refusal{{1}, {2}}, charged: at, groupPeriod: 4, groupSums: sums{pure: Amount{lo: 7}},
 	}
 }
 
@@ -30,11 +31,14 @@ func someRecords() []*Record {
 	return []*Record{
 		{Kind: KindPeriod, Analyst: "alice", Number: 1, At: at, Cause: causeFirst, Start: at},
 		{
-			Kind: KindCharge, Analyst: "alice", Number: 2, At: at, Period: 3, GroupPeriod: 4, Fingerprint: "f", Query: "SELECT 'ä'",
+			Kind: KindCharge, Analyst: "alice", Number: 2, At: at, Period: 3, GroupPeriod: 4, Fingerprint: "f",
+			Query:         "SELECT 'ä'",
 			PolicyVersion: "v", Method: policy.RDP, Epsilon: 0.5, SelectionDelta: 1e-9,
 			Curve: mechanism.Curve{Pure: math.Inf(1)}, CurveID: CurveID{1},
 		},
-		{Kind: KindCharge, Analyst: "alice", Number: 3, At: at, Method: policy.Pure, Epsilon: 0.5, Curve: mechanism.Curve{Pure: 0.5}},
+		{Kind: KindCharge, Analyst: "alice", Number: 3, At: at, Method: policy.Pure, Epsilon: 0.5, Curve: mechanism.Curve{
+			Pure: 0.5,
+		}},
 		{Kind: KindFail, Analyst: "alice", Number: 4, At: at, Fingerprint: "f", Failures: 300},
 		{Kind: KindClear, Analyst: "alice", Number: 5, At: at},
 		{Kind: KindPeriod, Number: 300, At: at, Period: 7, Cause: causeReset, Start: at.Add(-time.Hour)},

@@ -8,11 +8,12 @@ import (
 )
 
 // Room is what an analyst's whole budget admits, order by order. Charges fit while, at one order at least, their
-// divergences add up to no more than the room there: it is the filter's rule (docs/budget.md, «The filter»), written for
-// the price of a statement. The filter alone decides what is admitted.
+// divergences add up to no more than the room there: it is the filter's rule (docs/budget.md, «The filter»), written
+// for the price of a statement. The filter alone decides what is admitted.
 type Room struct {
-	Pure  float64   // at order ∞: the budget's ε
-	Renyi []float64 // at each of mechanism.Orders: ε less the cost of converting; ≤ 0: the order admits nothing. nil: none does
+	Pure float64 // at order ∞: the budget's ε
+	// at each of mechanism.Orders: ε less the cost of converting; ≤ 0: the order admits nothing. nil: none does
+	Renyi []float64
 }
 
 // Infinite is the order of plain ε, where Share names an order.

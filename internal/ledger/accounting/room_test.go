@@ -11,14 +11,15 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestRoomIsWhatTheFilterAdmits: the room holds as many charges as the filter admits, give or take one where the last fits by less
-// than rounding.
+// TestRoomIsWhatTheFilterAdmits: the room holds as many charges as the filter admits, give or take one where the last
+// fits by less than rounding.
 func TestRoomIsWhatTheFilterAdmits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := ledger.Config{
 			Method: rapid.SampledFrom([]policy.Method{policy.RDP, policy.Pure}).Draw(t, "method"), SelectionDeltaShare: 0.5,
 			Analysts: map[string]policy.Budget{"alice": {
-				Epsilon: rapid.Float64Range(0.1, 20).Draw(t, "epsilon"), Delta: math.Pow(10, rapid.Float64Range(-10, -3).Draw(t, "log10 delta")),
+				Epsilon: rapid.Float64Range(0.1, 20).Draw(t, "epsilon"),
+				Delta:   math.Pow(10, rapid.Float64Range(-10, -3).Draw(t, "log10 delta")),
 			}},
 		}
 		curve := mechanism.PureCurve(rapid.Float64Range(0.05, 2).Draw(t, "statement"))

@@ -49,7 +49,8 @@ func NewRules(c ledger.Config) (*Rules, error) {
 	return r, nil
 }
 
-// limit returns the budget of an account: its own, or that of its group. Members of a group share no budget: each has the whole of it.
+// limit returns the budget of an account: its own, or that of its group. Members of a group share no budget: each has
+// the whole of it.
 func (r *Rules) limit(account string) (limit, bool) {
 	if own, ok := r.limits[account]; ok || account == GroupName || r.GroupOf == nil {
 		return own, ok
@@ -67,8 +68,8 @@ func (r *Rules) every(account string) time.Duration {
 // Reload returns the rules of a reloaded policy. What c leaves out stays as it is in r.
 func (r *Rules) Reload(c ledger.Config) (*Rules, error) { return NewRules(c.Inherit(r.Config)) }
 
-// checkpointEvery is after how many records of an account a checkpoint follows. It has about 700 bytes, or twice that where the period
-// of all analysts together is another one; a record has some 300.
+// checkpointEvery is after how many records of an account a checkpoint follows. It has about 700 bytes, or twice that
+// where the period of all analysts together is another one; a record has some 300.
 func (r *Rules) checkpointEvery() uint64 {
 	if r.Checkpoint > 0 {
 		return r.Checkpoint

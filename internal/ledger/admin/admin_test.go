@@ -207,7 +207,8 @@ func TestTokens(t *testing.T) {
 	if again, err := Token(ctx, dsn, c); err != nil || again == token {
 		t.Errorf("%q, %v", again, err)
 	}
-	if _, err := Token(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), c); err == nil || !strings.Contains(err.Error(), "no running dpproxy") {
+	if _, err := Token(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), c); err == nil ||
+		!strings.Contains(err.Error(), "no running dpproxy") {
 		t.Errorf("a token without a proxy: %v", err)
 	}
 }

@@ -59,7 +59,8 @@ func (c *Client) send(ctx context.Context, request *http.Request) (*http.Respons
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusNotFound {
-		return nil, fmt.Errorf("the running dpproxy does not know %s %s: it has another version", request.Method, request.URL.Path)
+		return nil, fmt.Errorf("the running dpproxy does not know %s %s: it has another version", request.Method,
+			request.URL.Path)
 	}
 	var f failure
 	if err := json.NewDecoder(answer.Body).Decode(&f); err != nil {

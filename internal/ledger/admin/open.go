@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 )
 
-// Open opens a ledger for its administrator: a shared ledger directly; a file through the proxy that holds it, or directly
-// if none runs. It does not create a file: as long as there is none, all budgets are whole.
+// Open opens a ledger for its administrator: a shared ledger directly; a file through the proxy that holds it, or
+// directly if none runs. It does not create a file: as long as there is none, all budgets are whole.
 func Open(ctx context.Context, dsn string, c ledger.Config) (ledger.Admin, error) {
 	path := ledger.FilePath(dsn)
 	if path == "" {

@@ -31,7 +31,8 @@ type shown struct{ ledger.Admin }
 
 func (shown) Show(context.Context) ([]ledger.AccountSummary, error) { return nil, nil }
 
-// TestOtherUsersAreNotAnswered: the socket's mode keeps them out, and so does the kernel's word where the mode does not.
+// TestOtherUsersAreNotAnswered: the socket's mode keeps them out, and so does the kernel's word where the mode does
+// not.
 func TestOtherUsersAreNotAnswered(t *testing.T) {
 	if os.Getuid() != 0 || runtime.GOOS != "linux" {
 		t.Skip("only root can become another user, and only Linux says who connects")

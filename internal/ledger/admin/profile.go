@@ -30,8 +30,8 @@ type Profiler interface {
 	Close() error
 }
 
-// OpenProfiler opens a ledger to charge a profile: through the running proxy's socket, or, where no proxy holds it, in the
-// file or the tables themselves. A ledger file that does not exist yet is made.
+// OpenProfiler opens a ledger to charge a profile: through the running proxy's socket, or, where no proxy holds it, in
+// the file or the tables themselves. A ledger file that does not exist yet is made.
 func OpenProfiler(ctx context.Context, dsn string, c ledger.Config) (Profiler, error) {
 	var unreachable error
 	if ledger.FilePath(dsn) != "" {
@@ -77,7 +77,9 @@ func (c *Client) Preview(ctx context.Context, charges []ledger.Charge) (ledger.B
 }
 
 // charges sends charges. They travel as gob, which has infinities.
-func (c *Client) charges(ctx context.Context, path string, charges []ledger.Charge) (balance ledger.Balance, err error) {
+func (c *Client) charges(ctx context.Context, path string, charges []ledger.Charge) (balance ledger.Balance,
+	err error,
+) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
 	defer cancel()
 	var body bytes.Buffer

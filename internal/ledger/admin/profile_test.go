@@ -53,7 +53,8 @@ func TestProfilesAreCharged(t *testing.T) {
 		})
 	}
 	accounts, err := s.Show(ctx)
-	if err != nil || len(accounts) != 3 || accounts[0].Analyst != policy.ProfileAccount || *accounts[0].EpsilonSpent != 1 ||
+	if err != nil || len(accounts) != 3 || accounts[0].Analyst != policy.ProfileAccount ||
+		*accounts[0].EpsilonSpent != 1 ||
 		accounts[2].Analyst != ledger.AllAnalysts || *accounts[2].EpsilonSpent != 1 {
 		t.Errorf("show: %+v, %v", accounts, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// SocketPath returns where the process that holds a file ledger listens for `dpproxy budget`. It returns "" for a shared
-// ledger, whose administrator connects to PostgreSQL.
+// SocketPath returns where the process that holds a file ledger listens for `dpproxy budget`. It returns "" for a
+// shared ledger, whose administrator connects to PostgreSQL.
 func SocketPath(dsn string) string {
 	if path := ledger.FilePath(dsn); path != "" {
 		return path + ".sock"

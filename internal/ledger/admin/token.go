@@ -24,15 +24,15 @@ type Keeper interface {
 	PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error)
 }
 
-// tokenKey is under which key a token is kept: its hash, so that who reads the ledger cannot use it. No answer has such a key:
-// those are hex.
+// tokenKey is under which key a token is kept: its hash, so that who reads the ledger cannot use it. No answer has such
+// a key: those are hex.
 func tokenKey(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return "console token " + hex.EncodeToString(sum[:])
 }
 
-// Token makes a token. Whoever may call it may read and change the ledger anyway: through the running proxy's socket, or, where
-// proxies share a ledger, in its tables.
+// Token makes a token. Whoever may call it may read and change the ledger anyway: through the running proxy's socket,
+// or, where proxies share a ledger, in its tables.
 func Token(ctx context.Context, dsn string, c ledger.Config) (string, error) {
 	if ledger.FilePath(dsn) == "" {
 		s, err := stores.Open(ctx, dsn, c)
@@ -62,8 +62,8 @@ func newToken(ctx context.Context, l any) (string, error) {
 	return token, err
 }
 
-// Redeem says whether a token is good. It is so once, whichever of the proxies that share a ledger is asked: the first to leave its mark
-// beside the token has it.
+// Redeem says whether a token is good. It is so once, whichever of the proxies that share a ledger is asked: the first
+// to leave its mark beside the token has it.
 func Redeem(ctx context.Context, k Keeper, token string) (bool, error) {
 	key := tokenKey(token)
 	_, found, err := k.Answer(ctx, key)

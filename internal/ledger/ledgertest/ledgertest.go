@@ -1,5 +1,5 @@
-// Package ledgertest holds what the tests of the ledger's packages share: plain budgets and charges, a clock that a test
-// moves, and databases for ledgers in PostgreSQL.
+// Package ledgertest holds what the tests of the ledger's packages share: plain budgets and charges, a clock that a
+// test moves, and databases for ledgers in PostgreSQL.
 package ledgertest
 
 import (
@@ -33,7 +33,10 @@ func PureConfig(epsilon float64) ledger.Config {
 
 // PureCharge costs ε under either method.
 func PureCharge(epsilon float64) ledger.Charge {
-	return ledger.Charge{Query: "SELECT count(*) FROM t", Fingerprint: "f", Policy: "v", Epsilon: epsilon, Curve: mechanism.Curve{Pure: epsilon}}
+	return ledger.Charge{
+		Query: "SELECT count(*) FROM t", Fingerprint: "f", Policy: "v", Epsilon: epsilon,
+		Curve: mechanism.Curve{Pure: epsilon},
+	}
 }
 
 // WantCode checks an error's SQLSTATE; "" is no error.

@@ -1,7 +1,7 @@
 // Package pagecheck proves that the pages of a bbolt file are sound.
 //
-// bbolt trusts its pages. On a damaged file it panics, reads outside of its mapping, or falls back to the last commit but
-// one, which would give spent budget back. So every page is checked before bbolt may open the file.
+// bbolt trusts its pages. On a damaged file it panics, reads outside of its mapping, or falls back to the last commit
+// but one, which would give spent budget back. So every page is checked before bbolt may open the file.
 package pagecheck
 
 import (
@@ -50,8 +50,8 @@ type checker struct {
 	buffers [][]byte // the page that is being checked at each depth
 }
 
-// Check returns an error unless every page that bbolt may read is complete, has the type that its place asks for, and is
-// referred to once.
+// Check returns an error unless every page that bbolt may read is complete, has the type that its place asks for, and
+// is referred to once.
 func Check(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -65,7 +65,8 @@ func Check(f *os.File) error {
 		return err
 	}
 	if need := int64(meta.high) * meta.pageSize; info.Size() < need {
-		return fmt.Errorf("it ends at byte %d, within page %d; its %d pages need %d bytes", info.Size(), info.Size()/meta.pageSize, meta.high, need)
+		return fmt.Errorf("it ends at byte %d, within page %d; its %d pages need %d bytes", info.Size(),
+			info.Size()/meta.pageSize, meta.high, need)
 	}
 	c := &checker{file: f, metaPage: meta, used: make([]bool, meta.high), buffers: make([][]byte, deepestBucket+2)}
 	c.used[0], c.used[1] = true, true
@@ -290,7 +291,8 @@ func (c *checker) free() error {
 		return err
 	}
 	where := func(format string, args ...any) error {
-		return fmt.Errorf("page %d at byte %d: "+format, append([]any{c.freelist, int64(c.freelist) * c.pageSize}, args...)...)
+		return fmt.Errorf("page %d at byte %d: "+format, append([]any{c.freelist, int64(c.freelist) * c.pageSize},
+			args...)...)
 	}
 	ids, n := b[pageHeader:], uint64(native.Uint16(b[10:]))
 	if native.Uint16(b[8:]) != flagFreelist {

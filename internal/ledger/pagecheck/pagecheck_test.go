@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// soundFile returns the used pages of a file with nested buckets, branch pages, overflow pages and free pages, and where a
-// branch page begins.
+// soundFile returns the used pages of a file with nested buckets, branch pages, overflow pages and free pages, and
+// where a branch page begins.
 func soundFile(t testing.TB) (b []byte, branch int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")
@@ -112,7 +112,10 @@ func TestDamage(t *testing.T) {
 		{"meta page", "page 1 at byte", func(b []byte) []byte { b[page+pageHeader+20] ^= 1; return b }},
 		{"another page's number", "it is marked as page", func(b []byte) []byte { b[branch] ^= 1; return b }},
 		{"type of a page", "neither a branch's nor a leaf's", func(b []byte) []byte { b[branch+8] = flagMeta; return b }},
-		{"number of entries", "entries do not fit", func(b []byte) []byte { b[branch+10], b[branch+11] = 0xFF, 0xFF; return b }},
+		{"number of entries", "entries do not fit", func(b []byte) []byte {
+			b[branch+10], b[branch+11] = 0xFF, 0xFF
+			return b
+		}},
 		{"place of an entry", "lies outside the page", func(b []byte) []byte { b[branch+pageHeader+3] = 0x7F; return b }},
 		{"overflow", "more pages", func(b []byte) []byte { b[branch+15] = 1; return b }},
 		{"child outside", "is referred to, but", func(b []byte) []byte { b[branch+pageHeader+8+6] = 1; return b }},

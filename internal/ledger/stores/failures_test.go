@@ -167,8 +167,8 @@ func TestTwoProxiesShareTheFailuresLeft(t *testing.T) {
 	reportFailures(t, open(failingConfig()), open(failingConfig()))
 }
 
-// reportFailures has sessions fail and succeed at the same time on several handles in turn. Exactly as many as the policy
-// allows may report a failure to the analyst, and none that ends later may give an answer.
+// reportFailures has sessions fail and succeed at the same time on several handles in turn. Exactly as many as the
+// policy allows may report a failure to the analyst, and none that ends later may give an answer.
 func reportFailures(t *testing.T, on ...ledger.Store) {
 	t.Helper()
 	var reported atomic.Int64
@@ -229,7 +229,10 @@ func TestExportOfFailures(t *testing.T) {
 
 // TestKilledBetweenFailureAndError: a failure that an analyst has seen is counted, whenever the process ends.
 func TestKilledBetweenFailureAndError(t *testing.T) {
-	for kind, dsn := range map[string]string{"file": "file:" + filepath.Join(t.TempDir(), "ledger"), "postgres": postgresDSN(t)} {
+	for kind, dsn := range map[string]string{
+		"file":     "file:" + filepath.Join(t.TempDir(), "ledger"),
+		"postgres": postgresDSN(t),
+	} {
 		t.Run(kind, func(t *testing.T) {
 			random, reported := rand.New(rand.NewPCG(5, 6)), emptyFile(t)
 			for i := range 2 * len(crashSteps) {

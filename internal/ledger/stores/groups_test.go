@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestMembersHaveBudgetsOfTheirOwn: an analyst of a group is charged on an account of their own, which the first charge makes and another
-// group does not refill; and all count in the budget of all together.
+// TestMembersHaveBudgetsOfTheirOwn: an analyst of a group is charged on an account of their own, which the first charge
+// makes and another group does not refill; and all count in the budget of all together.
 func TestMembersHaveBudgetsOfTheirOwn(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		ctx, clock := context.Background(), ledgertest.NewClock()
@@ -49,7 +49,8 @@ func TestMembersHaveBudgetsOfTheirOwn(t *testing.T) {
 			name         string
 			total, spent float64
 		}{{"alice", 1, 0}, {"bob", 2, 1.75}, {"carol", 1, 0.75}, {ledger.AllAnalysts, 2.5, 2.5}} {
-			if a := accounts[i]; a.Analyst != want.name || a.EpsilonTotal != want.total || *a.EpsilonSpent != want.spent || !a.Listed {
+			if a := accounts[i]; a.Analyst != want.name || a.EpsilonTotal != want.total || *a.EpsilonSpent != want.spent ||
+				!a.Listed {
 				t.Errorf("%+v, want %+v", a, want)
 			}
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestHistoryAddsUp: the shares of a period's statements add up to what the budget says is spent, over charges of different kinds, periods,
-// checkpoints and restarts, and after the budget was changed; and the latest few entries are those of the whole history.
+// TestHistoryAddsUp: the shares of a period's statements add up to what the budget says is spent, over charges of
+// different kinds, periods, checkpoints and restarts, and after the budget was changed; and the latest few entries are
+// those of the whole history.
 func TestHistoryAddsUp(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		config, ctx := ledgertest.PureConfig(0), context.Background()

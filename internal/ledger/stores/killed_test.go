@@ -28,8 +28,9 @@ import (
 // askSteps are the moments between asking a question and having given its answer.
 var askSteps = []string{"decided", "written", "committed", "charged", "drawn", "kept", "released"}
 
-// askChild asks questions 0, 1, 2… in four sessions, as proxies do: it looks for the answer, charges, draws, keeps, and releases what is
-// kept. Each release is a line with the question and the answer. The process kills itself as crashChild does.
+// askChild asks questions 0, 1, 2… in four sessions, as proxies do: it looks for the answer, charges, draws, keeps, and
+// releases what is kept. Each release is a line with the question and the answer. The process kills itself as
+// crashChild does.
 func askChild() int {
 	n, err := strconv.ParseInt(os.Getenv("LEDGER_TEST_COUNT"), 10, 64)
 	if err != nil {
@@ -105,8 +106,8 @@ func askOne(s ledger.Store, question string, at func(string), released *os.File)
 	}
 }
 
-// TestKilledBetweenChargeAndAnswer kills processes that ask the same questions of one ledger, two at a time where several can share it. Of no
-// question more answers are ever given than were charged.
+// TestKilledBetweenChargeAndAnswer kills processes that ask the same questions of one ledger, two at a time where
+// several can share it. Of no question more answers are ever given than were charged.
 func TestKilledBetweenChargeAndAnswer(t *testing.T) {
 	for _, kind := range []string{"file", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -140,7 +141,8 @@ func endClaims(t *testing.T, dsn string) (stop func()) {
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
-			if _, err := conn.Exec(t.Context(), "UPDATE dpproxy_ledger.answer SET expires = now() WHERE octet_length(sealed) = 16"); err != nil {
+			if _,
+				err := conn.Exec(t.Context(), "UPDATE dpproxy_ledger.answer SET expires = now() WHERE octet_length(sealed) = 16"); err != nil {
 				t.Error(err)
 				return
 			}

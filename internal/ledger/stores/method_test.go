@@ -51,7 +51,8 @@ func TestSelectionHasItsOwnDelta(t *testing.T) {
 	}
 }
 
-// TestAStatementGoesByTheRulesOfItsFirstCharge: a reload between two charges of one statement changes neither budget nor method for it.
+// TestAStatementGoesByTheRulesOfItsFirstCharge: a reload between two charges of one statement changes neither budget
+// nor method for it.
 func TestAStatementGoesByTheRulesOfItsFirstCharge(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		c, ctx := ledgertest.PureConfig(10), context.Background()
@@ -101,7 +102,9 @@ func TestChangedMethodKeepsWhatWasSpent(t *testing.T) {
 		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 2 || b.Delta != 1e-6 {
 			t.Errorf("under rdp: %+v, %v", b, err)
 		}
-		gaussian := ledger.Charge{Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}}
+		gaussian := ledger.Charge{Epsilon: 0.1, Curve: mechanism.Curve{
+			Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders)),
+		}}
 		for i, alpha := range mechanism.Orders {
 			gaussian.Curve.Renyi[i] = alpha / 1000
 		}

@@ -70,8 +70,8 @@ func (m *model) forget(a *modelAccount) {
 	}
 }
 
-// usedUp tells whether an analyst's failures are used up. A period that is over makes no difference: it takes along what
-// is at the limit.
+// usedUp tells whether an analyst's failures are used up. A period that is over makes no difference: it takes along
+// what is at the limit.
 func (m *model) usedUp(name string) bool {
 	a := m.accounts[name]
 	return a != nil && a.failures >= m.limit
@@ -124,7 +124,10 @@ func run(t *rapid.T, dsn string) {
 	clock := ledgertest.NewClock()
 	budgets := rapid.SampledFrom([]int{0, 50, 100, 300})
 	m := &model{
-		budgets:  map[string]int{"": budgets.Draw(t, "all"), "alice": budgets.Draw(t, "alice"), "bob": budgets.Draw(t, "bob")},
+		budgets: map[string]int{
+			"": budgets.Draw(t, "all"), "alice": budgets.Draw(t, "alice"),
+			"bob": budgets.Draw(t, "bob"),
+		},
 		limit:    rapid.IntRange(1, 4).Draw(t, "failures"),
 		every:    rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "every"),
 		accounts: map[string]*modelAccount{}, clock: clock,
@@ -253,7 +256,8 @@ func run(t *rapid.T, dsn string) {
 				}
 				b, err := handle().Balance(ctx, name)
 				spent := m.spentBy(name, m.now(name))
-				if err != nil || b.EpsilonSpent != float64(spent)/100 || b.EpsilonLeft != float64(max(0, m.budgets[name]-spent))/100 {
+				if err != nil || b.EpsilonSpent != float64(spent)/100 ||
+					b.EpsilonLeft != float64(max(0, m.budgets[name]-spent))/100 {
 					t.Fatalf("%s: %+v, %v, want %d of %d hundredths spent", name, b, err, spent, m.budgets[name])
 				}
 				h, err := handle().History(ctx, name, 0)
@@ -284,7 +288,8 @@ func TestFileFollowsTheModel(t *testing.T) {
 	})
 }
 
-var tableChecks = flag.Int("tables", 8, "how many runs of the model a PostgreSQL ledger is held against, a database each")
+var tableChecks = flag.Int(
+	"tables", 8, "how many runs of the model a PostgreSQL ledger is held against, a database each")
 
 func TestTablesFollowTheModel(t *testing.T) {
 	checks := 0

@@ -11,7 +11,8 @@ import (
 )
 
 // Open opens the ledger that dsn names: "file:PATH" or "postgres://…". It creates a file if there is none, and proves
-// the totals of an existing one by its latest checkpoints and the records after them; the file stays locked until Close. A PostgreSQL ledger must have been set up (postgres.SetupSQL).
+// the totals of an existing one by its latest checkpoints and the records after them; the file stays locked until
+// Close. A PostgreSQL ledger must have been set up (postgres.SetupSQL).
 func Open(ctx context.Context, dsn string, c ledger.Config) (ledger.Store, error) {
 	if ledger.IsPostgres(dsn) {
 		s, err := postgres.Open(ctx, dsn, c)

@@ -26,7 +26,8 @@ func TestTenTenthsAreOne(t *testing.T) {
 			}
 		}
 		b, err := s.Balance(ctx, "alice")
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, ShareSpent: 1}); err != nil || !reflect.DeepEqual(b, want) {
+		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, ShareSpent: 1}); err != nil ||
+			!reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
 		}
 		_, err = s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1e-18)})
@@ -40,18 +41,24 @@ func TestChargesAreAllOrNothing(t *testing.T) {
 		_, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.6), ledgertest.PureCharge(0.6)})
 		ledgertest.WantCode(t, err, "53400")
 		b, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.4), ledgertest.PureCharge(0.6)})
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, ShareSpent: 1, Shares: []float64{0.4, 0.6}, Begun: b.Begun}); err != nil || !reflect.DeepEqual(b, want) {
+		if want := (ledger.Balance{
+			EpsilonTotal: 1, EpsilonSpent: 1, ShareSpent: 1, Shares: []float64{0.4, 0.6},
+			Begun: b.Begun,
+		}); err != nil || !reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
 		}
 	})
 }
 
-// TestSharesAreWhatIsLess: a charge takes the share of the budget that is less by it. Charges that are admitted together take what they would
-// one after the other, and a preview says the same.
+// TestSharesAreWhatIsLess: a charge takes the share of the budget that is less by it. Charges that are admitted
+// together take what they would one after the other, and a preview says the same.
 func TestSharesAreWhatIsLess(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		config := ledgertest.PureConfig(0)
-		config.Method, config.Analysts = policy.RDP, map[string]policy.Budget{"alice": {Epsilon: 5, Delta: 1e-6}, "bob": {Epsilon: 5, Delta: 1e-6}}
+		config.Method, config.Analysts = policy.RDP, map[string]policy.Budget{
+			"alice": {Epsilon: 5, Delta: 1e-6},
+			"bob":   {Epsilon: 5, Delta: 1e-6},
+		}
 		s, ctx := open(config), context.Background()
 		var charges []ledger.Charge
 		for i, gauss := range []float64{0.004, 0.02, 0.001} {
@@ -76,8 +83,10 @@ func TestSharesAreWhatIsLess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if less := left - b.ShareLeft; len(b.Shares) != 1 || math.Abs(b.Shares[0]-less) > 1e-12 || b.Shares[0] != together.Shares[i] {
-				t.Errorf("charge %d: took %v, %v left of %v; together it took %v", i, b.Shares, b.ShareLeft, left, together.Shares[i])
+			if less := left - b.ShareLeft; len(b.Shares) != 1 || math.Abs(b.Shares[0]-less) > 1e-12 ||
+				b.Shares[0] != together.Shares[i] {
+				t.Errorf("charge %d: took %v, %v left of %v; together it took %v", i, b.Shares, b.ShareLeft, left,
+					together.Shares[i])
 			}
 			left = b.ShareLeft
 		}

@@ -20,8 +20,8 @@ func eventually(t *testing.T, so func() bool) {
 	}
 }
 
-// TestStoppedProxyHoldsNobodyUp stops a process while it has an account locked. The others wait and are charged; when it goes on, it
-// releases nothing that it was not charged for.
+// TestStoppedProxyHoldsNobodyUp stops a process while it has an account locked. The others wait and are charged; when
+// it goes on, it releases nothing that it was not charged for.
 func TestStoppedProxyHoldsNobodyUp(t *testing.T) {
 	for _, step := range []string{"decided", "written", "committed"} {
 		t.Run(step, func(t *testing.T) {

@@ -22,7 +22,8 @@ import (
 
 var year = flag.Int("year", 100_000, "how many charges the benchmarks of a year put into a ledger")
 
-// years are what a year's statements may look like: a dashboard's, the same again and again, or each with a text and a curve of its own.
+// years are what a year's statements may look like: a dashboard's, the same again and again, or each with a text and a
+// curve of its own.
 var years = []struct {
 	name     string
 	analysts int
@@ -99,7 +100,8 @@ func BenchmarkYearTables(b *testing.B) {
 	})
 }
 
-// benchYears opens and verifies ledgers with a year's charges. fresh returns a new ledger's DSN, and what says its size in bytes.
+// benchYears opens and verifies ledgers with a year's charges. fresh returns a new ledger's DSN, and what says its size
+// in bytes.
 func benchYears(b *testing.B, fresh func() (dsn string, size func() float64)) {
 	for _, y := range years {
 		b.Run(y.name, func(b *testing.B) {
@@ -122,7 +124,8 @@ func benchYears(b *testing.B, fresh func() (dsn string, size func() float64)) {
 	}
 }
 
-// benchOpen opens a ledger. On a machine that is busy with other things, the processor's time says more than the clock's.
+// benchOpen opens a ledger. On a machine that is busy with other things, the processor's time says more than the
+// clock's.
 func benchOpen(b *testing.B, dsn string, config ledger.Config) {
 	var worked time.Duration
 	for b.Loop() {

@@ -1,5 +1,5 @@
-// Package stattest holds the statistical tests that the other packages' tests share. Every limit comes from a tail bound
-// that holds for any sample size, so the probability of a false alarm is what it says, not an approximation.
+// Package stattest holds the statistical tests that the other packages' tests share. Every limit comes from a tail
+// bound that holds for any sample size, so the probability of a false alarm is what it says, not an approximation.
 package stattest
 
 import "math"

@@ -33,7 +33,14 @@ func TestAtLeast(t *testing.T) {
 		hits, n int
 		p       float64
 		want    bool
-	}{{9500, 10000, .95, true}, {9450, 10000, .95, true}, {9300, 10000, .95, false}, {10000, 10000, .95, true}, {0, 10, .5, true}, {0, 30, .5, false}} {
+	}{
+		{9500, 10000, .95, true},
+		{9450, 10000, .95, true},
+		{9300, 10000, .95, false},
+		{10000, 10000, .95, true},
+		{0, 10, .5, true},
+		{0, 30, .5, false},
+	} {
 		if got := AtLeast(c.hits, c.n, c.p); got != c.want {
 			t.Errorf("%d of %d at least %g: %v", c.hits, c.n, c.p, got)
 		}

@@ -9,13 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Range holds a pair of bounds in the canonical units of a column's type, Lo ≤ Hi. Its numbers are never changed in place.
+// Range holds a pair of bounds in the canonical units of a column's type, Lo ≤ Hi. Its numbers are never changed in
+// place.
 type Range struct{ Lo, Hi *big.Rat }
 
 // elements are the types of which a range has its ends.
 var elements = map[uint32]uint32{
 	pgtype.Int4rangeOID: pgtype.Int4OID, pgtype.Int8rangeOID: pgtype.Int8OID, pgtype.NumrangeOID: pgtype.NumericOID,
-	pgtype.DaterangeOID: pgtype.DateOID, pgtype.TsrangeOID: pgtype.TimestampOID, pgtype.TstzrangeOID: pgtype.TimestamptzOID,
+	pgtype.DaterangeOID: pgtype.DateOID, pgtype.TsrangeOID: pgtype.TimestampOID,
+	pgtype.TstzrangeOID: pgtype.TimestamptzOID,
 }
 
 // IsRange says that a type is one of ranges: its bounds are those of its ends, and nothing adds its values up.
@@ -81,7 +83,9 @@ func (v Value) in(oid uint32) (*big.Rat, error) {
 			return nil, v.mismatch("an interval (1 day, 90m)")
 		}
 	default:
-		return nil, errors.New("bounds nothing: only numbers, dates, timestamps, times, intervals and ranges have bounds, and this column's type is none of these")
+		return nil,
+			errors.New(
+				"bounds nothing: only numbers, dates, timestamps, times, intervals and ranges have bounds, and this column's type is none of these")
 	}
 	return v.At, nil
 }

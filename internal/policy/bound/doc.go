@@ -5,7 +5,7 @@
 // version of it changes what one means. What the package does not understand it refuses, and the error says what to
 // write instead.
 //
-// Values are exact rationals in canonical units: numbers as they are, dates in days and timestamps in microseconds since
-// 1970-01-01, times and intervals in microseconds. A timestamp without a zone is UTC. An interval is worth what
+// Values are exact rationals in canonical units: numbers as they are, dates in days and timestamps in microseconds
+// since 1970-01-01, times and intervals in microseconds. A timestamp without a zone is UTC. An interval is worth what
 // EXTRACT(EPOCH FROM …) makes of it: 30 days a month, 365.25 days a year.
 package bound

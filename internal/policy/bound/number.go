@@ -9,8 +9,8 @@ import (
 
 var numberForm = regexp.MustCompile(`^[-+]?(?:(0|[1-9]\d*)(?:\.(\d*))?|\.(\d+))(?:[eE]([-+]?\d{1,4}))?$`)
 
-// IsNumber accepts decimal numbers of at most 400 characters and exponents within ±400, which any float8 needs less than, and what these are
-// written out.
+// IsNumber accepts decimal numbers of at most 400 characters and exponents within ±400, which any float8 needs less
+// than, and what these are written out.
 func IsNumber(s string) bool {
 	m := numberForm.FindStringSubmatch(s)
 	if m == nil || m[4] == "" {

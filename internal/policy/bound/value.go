@@ -54,8 +54,8 @@ func Parse(text string) (Value, error) {
 	return parseInterval(text)
 }
 
-// Comparable joins the kinds of two values; ok is false when they belong to different types. The empty kind joins with any.
-// A date may bound timestamps, and a time of day intervals.
+// Comparable joins the kinds of two values; ok is false when they belong to different types. The empty kind joins with
+// any. A date may bound timestamps, and a time of day intervals.
 func Comparable(a, b Kind) (kind Kind, ok bool) {
 	switch {
 	case a == b || b == "":

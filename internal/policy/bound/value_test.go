@@ -19,18 +19,35 @@ var texts = []struct {
 	texts           []string
 }{
 	{"int4", "$1::text::int4::text", 23, []string{"0", "-0", "+5", "120", "-2147483648"}},
-	{"numeric", "$1::text::numeric::text", 1700, []string{"0", "-0", "+5", "5.0", ".5", "-1.5", "1e3", "1E-3", "12e+2", "9007199254740993", "1e300", "-1e-300"}},
-	{"date", "($1::text::date - date '1970-01-01')::text", 1082, []string{"2015-01-01", "2026-12-31", "0001-01-01", "2024-02-29", "9999-12-31"}},
-	{"timestamp", "(extract(epoch FROM $1::text::timestamp) * 1000000)::text", 1114, []string{"2020-01-01 00:00:00", "2020-01-01T00:00:01", "2020-01-01 00:00", "2020-12-31 23:59:59.5", "2020-12-31 23:59:59.499999", "2020-01-01"}},
+	{"numeric", "$1::text::numeric::text", 1700, []string{
+		"0", "-0", "+5", "5.0", ".5", "-1.5", "1e3", "1E-3", "12e+2",
+		"9007199254740993", "1e300", "-1e-300",
+	}},
+	{"date", "($1::text::date - date '1970-01-01')::text", 1082, []string{
+		"2015-01-01", "2026-12-31", "0001-01-01",
+		"2024-02-29", "9999-12-31",
+	}},
+	{
+		"timestamp", "(extract(epoch FROM $1::text::timestamp) * 1000000)::text", 1114,
+		[]string{
+			"2020-01-01 00:00:00", "2020-01-01T00:00:01", "2020-01-01 00:00", "2020-12-31 23:59:59.5",
+			"2020-12-31 23:59:59.499999", "2020-01-01",
+		},
+	},
 	{"timestamptz", "(extract(epoch FROM $1::text::timestamptz) * 1000000)::text", 1184, []string{
 		"2020-01-01 00:00:00Z", "2020-01-01 00:00:00+02", "2020-01-01 00:00:00-05:30", "2019-12-31T22:00:01Z",
 		"2020-01-01 00:00+01:00", "2020-06-01", "2020-06-01 12:00",
 	}},
-	{"time", "(extract(epoch FROM $1::text::time) * 1000000)::text", 1083, []string{"08:00", "18:30:00", "23:59:59.5", "00:00", "24:00"}},
+	{"time", "(extract(epoch FROM $1::text::time) * 1000000)::text", 1083, []string{
+		"08:00", "18:30:00", "23:59:59.5",
+		"00:00", "24:00",
+	}},
 	{"interval", "(extract(epoch FROM $1::text::interval) * 1000000)::text", 1186, []string{
 		"0 days", "1.5 days", "1 day", "24 hours", "30m", "90 min", "1h", "1 day 02:30", "-1 day", "-1 day -02:30",
-		"-1 day +02:30", "1 day -02:30", "2 mon", "59 days", "61 days", "1 year", "359 days", "50ms", "50 us", "1usec", "1w", "0.5 weeks", "1.5 weeks", "1.5 hours", "0.000001 s", "-00:00:01", "100:00:00", "12:30",
-		"1.5 mons", "0.1 months", "-1.5 mons", "1 year 6 mons", "11 mons 35 days", "1.5 years", "0.5 years", "1 year -13 months", "25 months", "-25 months", "1 yr +0.5 mon", "1 year -0.5 mon", "1.25 d 1.5 h",
+		"-1 day +02:30", "1 day -02:30", "2 mon", "59 days", "61 days", "1 year", "359 days", "50ms", "50 us", "1usec", "1w",
+		"0.5 weeks", "1.5 weeks", "1.5 hours", "0.000001 s", "-00:00:01", "100:00:00", "12:30",
+		"1.5 mons", "0.1 months", "-1.5 mons", "1 year 6 mons", "11 mons 35 days", "1.5 years", "0.5 years",
+		"1 year -13 months", "25 months", "-25 months", "1 yr +0.5 mon", "1 year -0.5 mon", "1.25 d 1.5 h",
 		"10000 years",
 	}},
 }
@@ -73,7 +90,10 @@ func TestBoundsMeanWhatPostgreSQLReads(t *testing.T) {
 
 // TestWholeNumbersHaveNoExponent: a bound is shown beside its column's type, which may be an integer.
 func TestWholeNumbersHaveNoExponent(t *testing.T) {
-	for in, want := range map[string]string{"1e3": "1000", "1.5e1": "15", "1e-3": "0.001", "+7": "7", "-0": "0", "2.50": "2.50"} {
+	for in, want := range map[string]string{
+		"1e3": "1000", "1.5e1": "15", "1e-3": "0.001", "+7": "7", "-0": "0",
+		"2.50": "2.50",
+	} {
 		if v, err := Parse(in); err != nil || v.Text != want {
 			t.Errorf("%s: %q, want %q", in, v.Text, want)
 		}
@@ -83,8 +103,10 @@ func TestWholeNumbersHaveNoExponent(t *testing.T) {
 func TestNoBounds(t *testing.T) {
 	for _, s := range []string{
 		"", " ", "abc", "nan", ".nan", "inf", "-Infinity", "0x10", "010", "1_000", "1e401", "1e99999", "--1", "1 2",
-		"2015-13-01", "2015-02-29", "0000-01-01", "15-01-01", "2015-1-1", "2015-01-01 25:00:00", "2015-01-01 BC", "today", "now",
-		"1 fortnight", "day", "1 day 1", "12:60", "12:00:60", "1:2", "P1D", "infinity", "1 day ago", "2015-01-01 00:00:00 Europe/Vienna", "1 decade",
+		"2015-13-01", "2015-02-29", "0000-01-01", "15-01-01", "2015-1-1", "2015-01-01 25:00:00", "2015-01-01 BC", "today",
+		"now",
+		"1 fortnight", "day", "1 day 1", "12:60", "12:00:60", "1:2", "P1D", "infinity", "1 day ago",
+		"2015-01-01 00:00:00 Europe/Vienna", "1 decade",
 		strings.Repeat("1 day ", 100),
 	} {
 		if v, err := Parse(s); err != errForm {
@@ -165,7 +187,13 @@ func TestBoundsOfSums(t *testing.T) {
 		oid    uint32
 		lo, hi string
 		fits   bool
-	}{{21, "0", "1e6", true}, {23, "0.5", "1.5", true}, {1186, "0 days", "30.5 days", true}, {1083, "0 h", "1 day", true}, {1186, "0", "1", false}} {
+	}{
+		{21, "0", "1e6", true},
+		{23, "0.5", "1.5", true},
+		{1186, "0 days", "30.5 days", true},
+		{1083, "0 h", "1 day", true},
+		{1186, "0", "1", false},
+	} {
 		if _, err := ForSum(c.oid, c.lo, c.hi); (err == nil) != c.fits {
 			t.Errorf("type %d [%s, %s]: %v", c.oid, c.lo, c.hi, err)
 		}

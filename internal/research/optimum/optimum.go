@@ -1,11 +1,11 @@
-// Package optimum computes how little error ε-differential privacy permits on a short range, by linear programming: what
-// the mechanisms of internal/mechanism are measured against (docs/mechanisms.md, section 12).
+// Package optimum computes how little error ε-differential privacy permits on a short range, by linear programming:
+// what the mechanisms of internal/mechanism are measured against (docs/mechanisms.md, section 12).
 //
-// Unknown are the probabilities P(z | x) of releasing z at the true value x, 0 ≤ x, z ≤ L. The sum of P(z | x)·(x−z)² is
-// to be least, where Σ_z P(z | x) = 1 and P(z | x) ≤ e^ε·P(z | y) for |x−y| ≤ Δ. For a fixed z the last condition cuts out
-// a cone, whose extreme rays are v(x) = e^{εk(x)} with whole k that differ by at most 1 within any distance Δ. A mechanism
-// is therefore a sum of rays with weights ≥ 0, and only L+1 equations are left. The rays are too many to list; the one
-// that helps most, given prices of the equations, is found by dynamic programming along x (price.go).
+// Unknown are the probabilities P(z | x) of releasing z at the true value x, 0 ≤ x, z ≤ L. The sum of P(z | x)·(x−z)²
+// is to be least, where Σ_z P(z | x) = 1 and P(z | x) ≤ e^ε·P(z | y) for |x−y| ≤ Δ. For a fixed z the last condition
+// cuts out a cone, whose extreme rays are v(x) = e^{εk(x)} with whole k that differ by at most 1 within any distance Δ.
+// A mechanism is therefore a sum of rays with weights ≥ 0, and only L+1 equations are left. The rays are too many to
+// list; the one that helps most, given prices of the equations, is found by dynamic programming along x (price.go).
 //
 // Prices also prove a bound: no mechanism costs less than their sum, if no ray costs less than they pay for it. So the
 // lower bound rests on neither the simplex method nor its rounding.
@@ -30,7 +30,8 @@ const widest = 16
 func RMSE(length, sensitivity int, epsilon float64) (Bounds, error) {
 	sensitivity = min(sensitivity, length)
 	if length < 1 || sensitivity < 1 || sensitivity > widest || !(epsilon > 0) {
-		return Bounds{}, fmt.Errorf("optimum: length %d, sensitivity %d (1 to %d), epsilon %g", length, sensitivity, widest, epsilon)
+		return Bounds{}, fmt.Errorf("optimum: length %d, sensitivity %d (1 to %d), epsilon %g", length, sensitivity, widest,
+			epsilon)
 	}
 	p := pricer{length: length, window: sensitivity, up: math.Exp(epsilon)}
 	m := newMaster(length)
@@ -50,6 +51,7 @@ func RMSE(length, sensitivity int, epsilon float64) (Bounds, error) {
 			return Bounds{math.Sqrt(proven / n), math.Sqrt(reached / n)}, nil
 		}
 	}
-	return Bounds{}, fmt.Errorf("optimum: length %d, sensitivity %d, epsilon %g: between %g and %g after 1000 rounds", length, sensitivity, epsilon,
+	return Bounds{}, fmt.Errorf("optimum: length %d, sensitivity %d, epsilon %g: between %g and %g after 1000 rounds",
+		length, sensitivity, epsilon,
 		math.Sqrt(proven/n), math.Sqrt(m.cost()/n))
 }

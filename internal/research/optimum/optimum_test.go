@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestKnown compares with optima in closed form: randomised response of L+1 values where it is optimal, and at Δ = 1 the geometric
-// mechanism, clamped, at an ε where the posterior mean of every noisy value rounds to it.
+// TestKnown compares with optima in closed form: randomised response of L+1 values where it is optimal, and at Δ = 1
+// the geometric mechanism, clamped, at an ε where the posterior mean of every noisy value rounds to it.
 func TestKnown(t *testing.T) {
 	for _, c := range []struct {
 		length, sensitivity int

@@ -50,7 +50,8 @@ func (p pricer) next(bits int, m move, have, keep int) (after int, grows float64
 	return after, grows
 }
 
-// price returns the ray v, scaled to a maximum of 1, that is cheapest for output z: Σ v(x)·((x−z)² − prices[x] + extra).
+// price returns the ray v, scaled to a maximum of 1, that is cheapest for output z: Σ v(x)·((x−z)² − prices[x] +
+// extra).
 func (p pricer) price(z int, prices []float64, extra float64) (ray []float64, cost float64) {
 	weight := func(x int) float64 { return float64((x-z)*(x-z)) - prices[min(x, p.length-x)] + extra }
 	all := make([]states, p.length+1)

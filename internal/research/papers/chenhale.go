@@ -72,21 +72,28 @@ func chenHale() (page, error) {
 		source: "B. Chen, M. Hale: The bounded Gaussian mechanism for differential privacy.",
 		blocks: []block{
 			heading("Algorithm 1: one number"),
-			prose("Noise N(s, σ²) truncated to a range of length L, Δ the sensitivity. σ by algorithm 1; the exact ε that this σ costs; and the least σ that costs ε (docs/mechanisms.md, proposition 2). The paper prints no numbers for it."),
+			prose(
+				"Noise N(s, σ²) truncated to a range of length L, Δ the sensitivity. σ by algorithm 1; the exact ε that this σ costs; and the least σ that costs ε (docs/mechanisms.md, proposition 2). The paper prints no numbers for it."),
 			univariate,
-			finding("the introduction says that boundedness «allows for the development of tight bounds on the variance of noise required for all ε». Theorem 2.4 is right but loose: it bounds the quotient of the densities and that of their normalisers each at its own worst place. At L = 10, Δ = 1, ε = 1 its σ costs 0.54 of the ε, and σ = 2.758 in place of 3.607 would do."),
+			finding(
+				"the introduction says that boundedness «allows for the development of tight bounds on the variance of noise required for all ε». Theorem 2.4 is right but loose: it bounds the quotient of the densities and that of their normalisers each at its own worst place. At L = 10, Δ = 1, ε = 1 its σ costs 0.54 of the ε, and σ = 2.758 in place of 3.607 would do."),
 			heading("Table 1: the box [0, 10]×[1, 9], Δ = 2√5"),
-			prose("The generalised Gaussian (Liu) has σ² = (2ΣLΔ + ΣΔ²)/ε with Δ = (4, 2); the bounded one comes from algorithm 2. «Printed» is the paper's number. Exact ε: what the paper's σ² costs. Tight: the least σ² that costs ε (proposition 4), and its reduction."),
+			prose(
+				"The generalised Gaussian (Liu) has σ² = (2ΣLΔ + ΣΔ²)/ε with Δ = (4, 2); the bounded one comes from algorithm 2. «Printed» is the paper's number. Exact ε: what the paper's σ² costs. Tight: the least σ² that costs ε (proposition 4), and its reduction."),
 			table1Page(),
-			finding("at ε = 1 the paper prints 84.3; algorithm 2 gives 84.38, which rounds to 84.4 (the reduction of 36.1 % is that of 84.38). All other numbers are right to the last digit. What is compared there are bounds: at the paper's σ² the mechanism costs less than half of ε, and the tight σ² reduces the variance by 72 to 78 %, not by 35 to 38 %."),
+			finding(
+				"at ε = 1 the paper prints 84.3; algorithm 2 gives 84.38, which rounds to 84.4 (the reduction of 36.1 % is that of 84.38). All other numbers are right to the last digit. What is compared there are bounds: at the paper's σ² the mechanism costs less than half of ε, and the tight σ² reduces the variance by 72 to 78 %, not by 35 to 38 %."),
 			figure1, reductionFigure(),
 			heading("Definition 3.1: densities on the box"),
-			prose("True value (3, 4), ε = 1. On a box of area 80 the uniform density is 0.0125: the paper's σ² of 84.4 leaves the released pair nearly uniform."),
+			prose(
+				"True value (3, 4), ε = 1. On a box of area 80 the uniform density is 0.0125: the paper's σ² of 84.4 leaves the released pair nearly uniform."),
 			densityTable(), densityFigure(),
 			heading("Theorem 1.4"),
-			prose("The Gaussian mechanism as quoted: c² > 2 ln(1.25/δ), and σ² ≥ cΔ/ε. Dwork and Roth have σ ≥ cΔ/ε. ε = 0.5, δ = 1e-6, Δ = 1; exact: from the privacy profile (docs/mechanisms.md, section 5)."),
+			prose(
+				"The Gaussian mechanism as quoted: c² > 2 ln(1.25/δ), and σ² ≥ cΔ/ε. Dwork and Roth have σ ≥ cΔ/ε. ε = 0.5, δ = 1e-6, Δ = 1; exact: from the privacy profile (docs/mechanisms.md, section 5)."),
 			quoted,
-			finding(fmt.Sprintf("with σ² in place of σ the quoted theorem gives σ = %.3f, at which ε is %.3f and not 0.5.", sigma, exact)),
+			finding(fmt.Sprintf("with σ² in place of σ the quoted theorem gives σ = %.3f, at which ε is %.3f and not 0.5.",
+				sigma, exact)),
 		},
 	}, nil
 }
@@ -110,7 +117,10 @@ func univariateTable() (table, error) {
 }
 
 func table1Page() table {
-	t := table{head: []string{"ε", "Liu printed", "Liu", "σ² printed", "σ²", "reduction printed", "reduction", "exact ε", "tight σ²", "its reduction"}}
+	t := table{head: []string{
+		"ε", "Liu printed", "Liu", "σ² printed", "σ²", "reduction printed", "reduction", "exact ε",
+		"tight σ²", "its reduction",
+	}}
 	for _, r := range table1 {
 		v := graphVariances(r.eps)
 		t.add(fmt.Sprintf("%g", r.eps), fmt.Sprintf("%.1f", r.generalised), fmt.Sprintf("%.1f", v.generalised),
@@ -124,7 +134,9 @@ func table1Page() table {
 // reductionFigure are the triangles of figure 1, which have an axis of their own there.
 func reductionFigure() plot.Figure {
 	f := plot.Figure{
-		Name: "chen-hale-reduction", Title: "Reduction of the variance against the generalised Gaussian (Chen and Hale, figure 1)", X: "ε", Y: "reduction, %", FromZero: true,
+		Name:  "chen-hale-reduction",
+		Title: "Reduction of the variance against the generalised Gaussian (Chen and Hale, figure 1)", X: "ε",
+		Y: "reduction, %", FromZero: true,
 		Lines: []plot.Line{{Name: "bounded Gaussian, paper", Color: 2}, {Name: "bounded Gaussian, tight", Color: 3}},
 	}
 	for eps := .1; eps < 3.05; eps += .1 {
@@ -169,8 +181,9 @@ func densityTable() table {
 func densityFigure() plot.Figure {
 	v := graphVariances(1)
 	f := plot.Figure{
-		Name: "chen-hale-density", Title: "Level lines of the density of a released pair (true value (3, 4), ε = 1; definition 3.1)",
-		X: "algebraic connectivity", Y: "degree",
+		Name:  "chen-hale-density",
+		Title: "Level lines of the density of a released pair (true value (3, 4), ε = 1; definition 3.1)",
+		X:     "algebraic connectivity", Y: "degree",
 	}
 	for k, level := range []float64{.015, .0125, .01, .0075} {
 		for _, c := range []struct {
@@ -188,7 +201,10 @@ func densityFigure() plot.Figure {
 			}
 		}
 	}
-	f.Lines = append(f.Lines, plot.Line{Name: "the box", Color: 7, X: []float64{0, 10, 10, 0, 0}, Y: []float64{1, 1, 9, 9, 1}})
+	f.Lines = append(f.Lines, plot.Line{
+		Name: "the box", Color: 7, X: []float64{0, 10, 10, 0, 0},
+		Y: []float64{1, 1, 9, 9, 1},
+	})
 	return f
 }
 
@@ -248,7 +264,9 @@ func gaussianEpsilon(sigma, tail float64) (float64, error) {
 }
 
 // find is the row of a table.
-func find(list []mechanism.Candidate, n mechanism.Noise, b mechanism.Bounding, guarantee string, c mechanism.Calibration) (mechanism.Candidate, error) {
+func find(list []mechanism.Candidate, n mechanism.Noise, b mechanism.Bounding, guarantee string,
+	c mechanism.Calibration,
+) (mechanism.Candidate, error) {
 	for _, r := range list {
 		if r.Noise == n && r.Bounding == b && r.Guarantee == guarantee && r.Calibration == c {
 			return r, nil

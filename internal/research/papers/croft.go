@@ -28,23 +28,36 @@ func croft() (page, error) {
 			prose("In units of Δ/ε, at ε = 1; the ranges of the second and third row are those further below."),
 			table2(oneSided, unions),
 			heading("Section 4.1 and table 2, first row: one bound, a scale that depends on the data"),
-			prose("(32) is σ₁, at the bound; (33) is σ₂, iΔ away from it, on the principal branch up to i = 1/ε and on the branch −1 beyond. Both in units of Δ/ε: they depend on iε alone. Table 2 prints σ₁ ≈ 1.586Δ/ε and σ₂ < 1.586Δ/ε."),
+			prose(
+				"(32) is σ₁, at the bound; (33) is σ₂, iΔ away from it, on the principal branch up to i = 1/ε and on the branch −1 beyond. Both in units of Δ/ε: they depend on iε alone. Table 2 prints σ₁ ≈ 1.586Δ/ε and σ₂ < 1.586Δ/ε."),
 			dependentTable(), dependentFigure(),
-			finding("theorem 1. With a scale that depends on the data two neighbours have tails of different width, and far from the bound their log-ratio grows without limit. Section 3.5 takes the third case of (15) for the worst; the first one grows with the distance. |ln p/q| at the released value z for true values at −iΔ and −jΔ, the bound at 0, in units of Δ:"),
+			finding(
+				"theorem 1. With a scale that depends on the data two neighbours have tails of different width, and far from the bound their log-ratio grows without limit. Section 3.5 takes the third case of (15) for the worst; the first one grows with the distance. |ln p/q| at the released value z for true values at −iΔ and −jΔ, the bound at 0, in units of Δ:"),
 			ratioTable(), ratioFigure(),
-			finding("(54) in its proof: Pr(K(D₁) = x) = e^{iε} Pr(K(D₂) = x). As both sides integrate to 1 and e^{iε}, this can hold at some x only, and (55), the other direction, does not follow at the others."),
-			prose("What one bound needs with one scale for all: λ = Δ/ln((1+e^ε)/2) (docs/mechanisms.md, section 3). It is what this product takes, or noise of Δ/ε folded at the bound:"),
+			finding(
+				"(54) in its proof: Pr(K(D₁) = x) = e^{iε} Pr(K(D₂) = x). As both sides integrate to 1 and e^{iε}, this can hold at some x only, and (55), the other direction, does not follow at the others."),
+			prose(
+				"What one bound needs with one scale for all: λ = Δ/ln((1+e^ε)/2) (docs/mechanisms.md, section 3). It is what this product takes, or noise of Δ/ε folded at the bound:"),
 			oneSided,
 			heading("Sections 4.2 and 4.3, table 2, the other rows: one scale for all"),
-			prose("Lemma 7 gives a bound on λ at both ends of every span, by (60), and lemma 9 one for every gap, by (37): 3n + 2 in all for n gaps; theorem 2 takes the largest. «−∞» and «∞» are no bounds (section 4.2). Ours: the least λ that costs ε at distance Δ or less, over the hull of the range (docs/mechanisms.md, proposition 3). All in units of Δ/ε, ε = 1."),
+			prose(
+				"Lemma 7 gives a bound on λ at both ends of every span, by (60), and lemma 9 one for every gap, by (37): 3n + 2 in all for n gaps; theorem 2 takes the largest. «−∞» and «∞» are no bounds (section 4.2). Ours: the least λ that costs ε at distance Δ or less, over the hull of the range (docs/mechanisms.md, proposition 3). All in units of Δ/ε, ε = 1."),
 			bounds, unions,
-			finding("«the minimal value that preserves differential privacy» (abstract; theorems 2 and 3, corollary 1): (60) asks for e^{iε} at every distance iΔ, i ≤ 1, which is more than differential privacy asks. On [0, 10] with Δ = ε = 1 they take 2Δ/ε, which costs 0.83 of the ε; 1.6116Δ/ε would do."),
-			finding("the proof of theorem 2: «if the form in Formula (37) is satisfied, the symmetric form will be as well», so that each gap has one bound. [0, 1]∪[2, 3]∪[4, 5] is its own mirror image, but its gaps have the bounds 0.9476 and 1.0664: the first gap needs 1.0664 the other way round."),
-			prose("That does no harm. The n bounds of lemma 9 never decide: in a gap ln Z is convex, so that it is steepest at the ends, where lemma 7 bounds it. For the same reason their λ holds for true values in a gap too, as means have, which they do not consider."),
-			prose("Corollary 1 searches for a λ ≤ 2Δ/ε in O(n²(d + log Δ/ε)) steps. With a constraint to infinity there is nothing to search for: at that end R = 1/2, and (60) is 2Δ/λ ≤ ε whatever the other constraints are. λ is 2Δ/ε."),
+			finding(
+				"«the minimal value that preserves differential privacy» (abstract; theorems 2 and 3, corollary 1): (60) asks for e^{iε} at every distance iΔ, i ≤ 1, which is more than differential privacy asks. On [0, 10] with Δ = ε = 1 they take 2Δ/ε, which costs 0.83 of the ε; 1.6116Δ/ε would do."),
+			finding(
+				"the proof of theorem 2: «if the form in Formula (37) is satisfied, the symmetric form will be as well», so that each gap has one bound. [0, 1]∪[2, 3]∪[4, 5] is its own mirror image, but its gaps have the bounds 0.9476 and 1.0664: the first gap needs 1.0664 the other way round."),
+			prose(
+				"That does no harm. The n bounds of lemma 9 never decide: in a gap ln Z is convex, so that it is steepest at the ends, where lemma 7 bounds it. For the same reason their λ holds for true values in a gap too, as means have, which they do not consider."),
+			prose(
+				"Corollary 1 searches for a λ ≤ 2Δ/ε in O(n²(d + log Δ/ε)) steps. With a constraint to infinity there is nothing to search for: at that end R = 1/2, and (60) is 2Δ/λ ≤ ε whatever the other constraints are. λ is 2Δ/ε."),
 			heading("Section 3.6: why the scale must grow"),
-			prose(fmt.Sprintf("λ = Δ/ε on a range with one bound, truncated: (24) is 2e^{iε} − 1 ≤ e^{iε}, false for every i > 0. At ε = 1 and i = 1 the log-ratio is ln(2e − 1) = %.4f; on [0, 1000Δ] we find %.4f.",
-				math.Log(2*math.E-1), mechanism.Divergence(mechanism.Laplace, mechanism.Range{{Lo: 0, Hi: 1000 * grid}}, grid, grid, math.Inf(1)))),
+			prose(
+				fmt.Sprintf(
+					"λ = Δ/ε on a range with one bound, truncated: (24) is 2e^{iε} − 1 ≤ e^{iε}, false for every i > 0. At ε = 1 and i = 1 the log-ratio is ln(2e − 1) = %.4f; on [0, 1000Δ] we find %.4f.",
+					math.Log(2*math.E-1), mechanism.Divergence(mechanism.Laplace, mechanism.Range{{Lo: 0, Hi: 1000 * grid}}, grid,
+						grid,
+						math.Inf(1)))),
 		},
 	}, nil
 }
@@ -67,7 +80,8 @@ func table2(oneSided, unions table) table {
 		closed++
 	}
 	first := study.CroftDataDependent(0, 1)
-	t.add("single infinite", "σ₁ ≈ 1.586, σ₂ < 1.586", fmt.Sprintf("σ₁ = %.4f, σ₂ from %.4f down to 1", first, first), "no", oneSided.rows[2][2]+", one scale")
+	t.add("single infinite", "σ₁ ≈ 1.586, σ₂ < 1.586", fmt.Sprintf("σ₁ = %.4f, σ₂ from %.4f down to 1", first, first),
+		"no", oneSided.rows[2][2]+", one scale")
 	t.add("arbitrary finite", "< 2", ends(unions.rows[closed:], 1), "yes", ends(unions.rows[closed:], 3))
 	t.add("arbitrary", "≤ 2", ends(unions.rows[:closed], 1), "yes", ends(unions.rows[:closed], 3))
 	return t
@@ -93,8 +107,9 @@ func dependentTable() table {
 
 func dependentFigure() plot.Figure {
 	f := plot.Figure{
-		Name: "croft-scale", Title: "The scale of theorem 1 against the distance from the bound (Croft et al., (32) and (33))",
-		X: "distance from the bound, iε", Y: "σ·ε/Δ",
+		Name:  "croft-scale",
+		Title: "The scale of theorem 1 against the distance from the bound (Croft et al., (32) and (33))",
+		X:     "distance from the bound, iε", Y: "σ·ε/Δ",
 		Lines: []plot.Line{{Name: "σ₂, (33)"}, {Name: "σ₁, (32)", Dashed: true}, {Name: "untruncated: Δ/ε", Dashed: true}},
 	}
 	for j := range 201 {
@@ -108,7 +123,14 @@ func dependentFigure() plot.Figure {
 
 // ratios are places where theorem 1 is tried: ε, both locations, the released value.
 var ratios = []struct{ eps, i, j, z float64 }{
-	{1, 3, 4, 0}, {1, 3, 4, -50}, {1, 3, 4, -200}, {1, 3, 4, -1000}, {.1, 0, 1, 0}, {.1, 0, 1, -200}, {.1, 0, 1, -1000}, {.1, 0, 1, -10000},
+	{1, 3, 4, 0},
+	{1, 3, 4, -50},
+	{1, 3, 4, -200},
+	{1, 3, 4, -1000},
+	{.1, 0, 1, 0},
+	{.1, 0, 1, -200},
+	{.1, 0, 1, -1000},
+	{.1, 0, 1, -10000},
 }
 
 func ratioTable() table {
@@ -126,9 +148,14 @@ func ratioTable() table {
 
 func ratioFigure() plot.Figure {
 	f := plot.Figure{
-		Name: "croft-ratio", Title: "Theorem 1 fails: log-ratio of two neighbours on the open side (Croft et al., section 4.1)",
-		X: "distance of the released value from the bound, in Δ", Y: "log-ratio / ε",
-		Lines: []plot.Line{{Name: "ε = 1, 3Δ and 4Δ from the bound"}, {Name: "ε = 0.1, at the bound and Δ from it"}, {Name: "what is allowed", Dashed: true}},
+		Name:  "croft-ratio",
+		Title: "Theorem 1 fails: log-ratio of two neighbours on the open side (Croft et al., section 4.1)",
+		X:     "distance of the released value from the bound, in Δ", Y: "log-ratio / ε",
+		Lines: []plot.Line{
+			{Name: "ε = 1, 3Δ and 4Δ from the bound"},
+			{Name: "ε = 0.1, at the bound and Δ from it"},
+			{Name: "what is allowed", Dashed: true},
+		},
 	}
 	for d := 0.0; d <= 200; d++ {
 		for k, y := range []float64{study.CroftLogRatio(3, 4, -d, 1), study.CroftLogRatio(0, 1, -d, .1) / .1, 1} {
@@ -210,7 +237,8 @@ func (u union) grid() mechanism.Range {
 	return v
 }
 
-// croftBounds are the bounds that count, in units of 1: those at ends that stand for infinity are Δ/ε, as for no constraint.
+// croftBounds are the bounds that count, in units of 1: those at ends that stand for infinity are Δ/ε, as for no
+// constraint.
 func (u union) croftBounds(eps float64) (list []mechanism.CroftBound, largest float64) {
 	for _, b := range mechanism.CroftBounds(u.grid(), u.delta*grid, eps) {
 		b.At, b.Scale = math.Round(b.At/grid*1e3)/1e3+0, b.Scale/grid
@@ -248,7 +276,8 @@ func unionTables() (result, bounds table, err error) {
 		if err != nil {
 			return result, bounds, err
 		}
-		result.add(name, fmt.Sprintf("%.4f", largest/unit), exact, fmt.Sprintf("%.4f", ours/unit), fmt.Sprintf("%.0f %%", 100*(1-ours/largest)))
+		result.add(name, fmt.Sprintf("%.4f", largest/unit), exact, fmt.Sprintf("%.4f", ours/unit),
+			fmt.Sprintf("%.0f %%", 100*(1-ours/largest)))
 	}
 	return result, bounds, nil
 }
@@ -267,7 +296,8 @@ func (u union) ours(eps, theirs float64) (scale, exact float64, err error) {
 		return hi, u.openLoss(theirs), nil
 	}
 	scale, err = laplaceScale(u.grid(), int64(u.delta*grid), eps, mechanism.Truncate)
-	return scale / grid, mechanism.Divergence(mechanism.Laplace, u.grid(), int64(u.delta*grid), theirs*grid, math.Inf(1)), err
+	return scale / grid, mechanism.Divergence(mechanism.Laplace, u.grid(), int64(u.delta*grid), theirs*grid, math.Inf(1)),
+		err
 }
 
 // openLoss is Δ/λ + sup |ln Z(s+Δ) − ln Z(s)| on a range without ends, by search: no policy can name such a range.
@@ -327,7 +357,8 @@ func truncationFigure() plot.Figure {
 		mass -= d.below(c.Hi) - d.below(c.Lo)
 	}
 	f := plot.Figure{
-		Name: "croft-figure2", Title: "A Laplace density (0, 1), truncated and normalised (Croft et al., figure 2)", X: "released value", Y: "density",
+		Name: "croft-figure2", Title: "A Laplace density (0, 1), truncated and normalised (Croft et al., figure 2)",
+		X: "released value", Y: "density",
 		Bands: constraints, FromZero: true, Lines: []plot.Line{{Name: "before"}, {Name: "after", Color: 3}},
 	}
 	for j := -200; j <= 200; j++ {

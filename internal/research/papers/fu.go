@@ -33,22 +33,35 @@ func fu(sigma, lambda float64) (page, error) {
 	}
 	plain := mechanism.FuLaplaceRenyi(8, 1, 1)
 	blocks := []block{
-		prose("Both algorithms clip the true value to [0, μ], add noise, and repeat until the result lies in [a, b]. μ = 1 here. Divergences of the pair (0, μ), which is the worst of all pairs in [0, μ] (docs/mechanisms.md, proposition 1), in both directions; «by integration» is numerical. «Any values»: the bound that a ledger would charge where true values lie anywhere in [a, b], neighbours at distance μ or less."),
+		prose(
+			"Both algorithms clip the true value to [0, μ], add noise, and repeat until the result lies in [a, b]. μ = 1 here. Divergences of the pair (0, μ), which is the worst of all pairs in [0, μ] (docs/mechanisms.md, proposition 1), in both directions; «by integration» is numerical. «Any values»: the bound that a ledger would charge where true values lie anywhere in [a, b], neighbours at distance μ or less."),
 		heading(fmt.Sprintf("Algorithm 1: Gaussian noise, σ = %g", sigma)),
-		fuDensities("fu-figure1", "Gaussian noise before and after truncation to [−1, 2] (Fu et al., figure 1; μ = σ = 1)", func(mu float64) law { return gaussian{mu, 1} }),
+		fuDensities("fu-figure1", "Gaussian noise before and after truncation to [−1, 2] (Fu et al., figure 1; μ = σ = 1)",
+			func(mu float64) law { return gaussian{mu, 1} }),
 		gaussianTable(sigma),
 		gaussianFigure(sigma),
-		prose("Theorem 3.1, α/2σ² whatever the interval, holds, for the pair (0, μ) and for every other one (docs/mechanisms.md, section 6). It is far from what happens on narrow intervals."),
+		prose(
+			"Theorem 3.1, α/2σ² whatever the interval, holds, for the pair (0, μ) and for every other one (docs/mechanisms.md, section 6). It is far from what happens on narrow intervals."),
 		heading(fmt.Sprintf("Algorithm 2: Laplace noise, λ = %g", lambda)),
-		fuDensities("fu-figure2", "Laplace noise before and after truncation to [−1, 2] (Fu et al., figure 2; μ = λ = 1)", func(mu float64) law { return laplace{mu, 1} }),
+		fuDensities("fu-figure2", "Laplace noise before and after truncation to [−1, 2] (Fu et al., figure 2; μ = λ = 1)",
+			func(mu float64) law { return laplace{mu, 1} }),
 		laplaceTable(lambda),
 		laplaceFigure(lambda),
-		finding(fmt.Sprintf("(22) and (23) print 1/(1−2α) where 1/(2α−1) must stand: as printed the logarithm is that of a negative number. With μ = λ = 1, [0.2, 0.8], α = 2 it is ln(−%.4f); mended it is %.5f, as by integration.", math.Exp(study.FuRegime3(2, .6, 1)), study.FuRegime3(2, .6, 1))),
-		finding(fmt.Sprintf("theorem 4.3 says b > a > μ where its proof needs b − a ≤ μ, and leaves μ out of its exponents. As stated, with α = 2, μ = λ = 1, a = 2, b = 7: the left side is %.1f, the right side %.2f.", (math.Exp(5)-math.Exp(-10))/-math.Expm1(-5), 2*math.E+math.Exp(-2))),
-		prose(fmt.Sprintf("Theorem 4.1 holds in its three regimes, as mended. But no interval there holds all true values [0, μ], and in I and II the released value does not depend on the true one at all. Outside of them the untruncated curve (6) is no bound, however wide the interval is. μ = λ = 1, α = 8: %.4f on [0, 5], %.4f on [−3, 3] and %.7f on [−10, 10], against %.7f. So no scale of this product is derived from (6).", laplaceAt(interval{0, 5}, 8, 1), laplaceAt(interval{-3, 3}, 8, 1), laplaceAt(interval{-10, 10}, 8, 1), plain)),
-		prose(fmt.Sprintf("Truncation always reduces the variance, as the introduction says; not always the error. In regime II, [2, 5] with λ = 1, the error at the true value 0 has a root mean square of %.2f; that of untruncated noise is %.2f.", errorFromZero(interval{2, 5}), math.Sqrt2)),
+		finding(
+			fmt.Sprintf(
+				"(22) and (23) print 1/(1−2α) where 1/(2α−1) must stand: as printed the logarithm is that of a negative number. With μ = λ = 1, [0.2, 0.8], α = 2 it is ln(−%.4f); mended it is %.5f, as by integration.", math.Exp(study.FuRegime3(2, .6, 1)), study.FuRegime3(2, .6, 1))),
+		finding(
+			fmt.Sprintf(
+				"theorem 4.3 says b > a > μ where its proof needs b − a ≤ μ, and leaves μ out of its exponents. As stated, with α = 2, μ = λ = 1, a = 2, b = 7: the left side is %.1f, the right side %.2f.", (math.Exp(5)-math.Exp(-10))/-math.Expm1(-5), 2*math.E+math.Exp(-2))),
+		prose(
+			fmt.Sprintf(
+				"Theorem 4.1 holds in its three regimes, as mended. But no interval there holds all true values [0, μ], and in I and II the released value does not depend on the true one at all. Outside of them the untruncated curve (6) is no bound, however wide the interval is. μ = λ = 1, α = 8: %.4f on [0, 5], %.4f on [−3, 3] and %.7f on [−10, 10], against %.7f. So no scale of this product is derived from (6).", laplaceAt(interval{0, 5}, 8, 1), laplaceAt(interval{-3, 3}, 8, 1), laplaceAt(interval{-10, 10}, 8, 1), plain)),
+		prose(
+			fmt.Sprintf(
+				"Truncation always reduces the variance, as the introduction says; not always the error. In regime II, [2, 5] with λ = 1, the error at the true value 0 has a root mean square of %.2f; that of untruncated noise is %.2f.", errorFromZero(interval{2, 5}), math.Sqrt2)),
 		heading(fmt.Sprintf("As (ε, δ), δ = 1e-6, σ = %g, λ = %g", sigma, lambda)),
-		prose("Lemma 2.6 at the best order, on the paper's curve; and the exact ε at this δ and without one (pure), for any true values in [a, b]: what `dpproxy mechanism table --scale` shows. The last row is untruncated noise; the Gaussian has no pure ε there."),
+		prose(
+			"Lemma 2.6 at the best order, on the paper's curve; and the exact ε at this δ and without one (pure), for any true values in [a, b]: what `dpproxy mechanism table --scale` shows. The last row is untruncated noise; the Gaussian has no pure ε there."),
 		epsilons,
 	}
 	return page{
@@ -57,7 +70,8 @@ func fu(sigma, lambda float64) (page, error) {
 	}, nil
 }
 
-// formula7 is (7) where from = 0 and to = 1, and (8) where it is the other way round, for μ = 1: the divergence of algorithm 1.
+// formula7 is (7) where from = 0 and to = 1, and (8) where it is the other way round, for μ = 1: the divergence of
+// algorithm 1.
 func formula7(i interval, order, sigma, from, to float64) float64 {
 	mass := func(centre float64) float64 {
 		n := gaussian{centre, sigma}
@@ -97,11 +111,15 @@ var laplaceIntervals = []interval{{-3, -1}, {2, 5}, {.2, .8}, {0, 1}, {0, 5}, {-
 
 // laplaceAt is the divergence of algorithm 2, the larger of both directions.
 func laplaceAt(i interval, order, lambda float64) float64 {
-	return math.Max(study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 0, 1), study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 1, 0))
+	return math.Max(study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 0, 1),
+		study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 1, 0))
 }
 
 func laplaceTable(lambda float64) table {
-	t := table{head: []string{"[a, b], α", "regime", "D(0‖μ)", "D(μ‖0)", "(17)–(23), mended", "bound (6)", "larger of both", "any values"}}
+	t := table{head: []string{
+		"[a, b], α", "regime", "D(0‖μ)", "D(μ‖0)", "(17)–(23), mended", "bound (6)",
+		"larger of both", "any values",
+	}}
 	for _, i := range laplaceIntervals {
 		for _, order := range []float64{2, 8} {
 			formula := "–"
@@ -117,7 +135,8 @@ func laplaceTable(lambda float64) table {
 				verdict = "exceeds (6)"
 			}
 			t.add(fmt.Sprintf("%v, %g", i, order), i.regime(),
-				study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 0, 1), study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 1, 0),
+				study.PairDivergence(mechanism.Laplace, lambda, order, i.a, i.b, 0, 1), study.PairDivergence(mechanism.Laplace,
+					lambda, order, i.a, i.b, 1, 0),
 				formula, bound, verdict, mechanism.Divergence(mechanism.Laplace, i.grid(), grid, lambda*grid, order))
 		}
 	}
@@ -151,7 +170,8 @@ func gaussianFigure(sigma float64) plot.Figure {
 	for _, i := range []interval{{-50, 50}, {0, 20}, {0, 5}, {0, 1}} {
 		l := plot.Line{Name: i.String()}
 		for _, order := range orders() {
-			d := math.Max(study.PairDivergence(mechanism.Gaussian, sigma, order, i.a, i.b, 0, 1), study.PairDivergence(mechanism.Gaussian, sigma, order, i.a, i.b, 1, 0))
+			d := math.Max(study.PairDivergence(mechanism.Gaussian, sigma, order, i.a, i.b, 0, 1),
+				study.PairDivergence(mechanism.Gaussian, sigma, order, i.a, i.b, 1, 0))
 			l.X, l.Y = append(l.X, order), append(l.Y, d)
 		}
 		f.Lines = append(f.Lines, l)
@@ -231,7 +251,8 @@ func fuEpsilons(sigma, lambda float64) (table, error) {
 	return t, err
 }
 
-// lemma26 converts a curve at the best of all orders: those of a ledger, with as many between each two as leave no fourth digit.
+// lemma26 converts a curve at the best of all orders: those of a ledger, with as many between each two as leave no
+// fourth digit.
 func lemma26(curve func(order float64) float64) float64 {
 	const between = 200
 	best := math.Inf(1)

@@ -84,14 +84,21 @@ func TestTheorem31(t *testing.T) {
 				if integral > bound*(1+1e-9) {
 					t.Errorf("%v, α = %g: %g exceeds %g", i, order, integral, bound)
 				}
-				if all := mechanism.Divergence(mechanism.Gaussian, i.grid(), grid, 3*grid, order); i.a <= 0 && i.b >= 1 && all < integral*(1-1e-6) {
+				if all := mechanism.Divergence(mechanism.Gaussian, i.grid(), grid, 3*grid, order); i.a <= 0 && i.b >= 1 &&
+					all < integral*(1-1e-6) {
 					t.Errorf("%v, α = %g: over all pairs %g, but one has %g", i, order, all, integral)
 				}
 			}
 		}
 	}
-	for _, c := range []struct{ l, want, tolerance float64 }{{1, .00102, 1e-5}, {5, .0234, 1e-4}, {20, .1099, 2e-4}, {100, .1111, 1e-4}} {
-		near(t, fmt.Sprintf("any values in [0, %g]", c.l), mechanism.Divergence(mechanism.Gaussian, interval{0, c.l}.grid(), grid, 3*grid, 2), c.want, c.tolerance)
+	for _, c := range []struct{ l, want, tolerance float64 }{
+		{1, .00102, 1e-5},
+		{5, .0234, 1e-4},
+		{20, .1099, 2e-4},
+		{100, .1111, 1e-4},
+	} {
+		near(t, fmt.Sprintf("any values in [0, %g]", c.l), mechanism.Divergence(mechanism.Gaussian, interval{0, c.l}.grid(),
+			grid, 3*grid, 2), c.want, c.tolerance)
 	}
 }
 
@@ -129,10 +136,13 @@ func TestTheorem41(t *testing.T) {
 // Lemma 2.6 at the best order, which for σ = 3 is 15.14: no order that a ledger has.
 func TestLemma26(t *testing.T) {
 	near(t, "σ = 3", lemma26(func(order float64) float64 { return order / 18 }), 1.557656, 1e-6)
-	near(t, "untruncated Laplace noise", lemma26(func(order float64) float64 { return mechanism.FuLaplaceRenyi(order, 1, 1) }), 1, 1e-4)
+	near(t, "untruncated Laplace noise", lemma26(func(order float64) float64 {
+		return mechanism.FuLaplaceRenyi(order, 1, 1)
+	}), 1, 1e-4)
 }
 
-// Table 2 of Croft et al. as printed: 1.586 to its last digit, σ₂ below it, below 2 on ranges without ends, and at most 2.
+// Table 2 of Croft et al. as printed: 1.586 to its last digit, σ₂ below it, below 2 on ranges without ends, and at most
+// 2.
 func TestTable2AsPrinted(t *testing.T) {
 	first := study.CroftDataDependent(0, 1)
 	near(t, "σ₁", first, 1.586, 5e-4)

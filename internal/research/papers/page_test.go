@@ -22,7 +22,8 @@ const preamble = `# The papers, recomputed
 
 The mechanisms come from three papers. This page recomputes their tables and figures, with what this product does beside
 them ([mechanisms.md](mechanisms.md) has the proofs); where a paper is wrong or loose, it says so with the number. It is
-the output of ` + "`dpproxy paper chen-hale|fu|croft`" + `, which prints the same as text and, with ` + "`--out DIR`" + `, writes the figures as
+the output of ` + "`dpproxy paper chen-hale|fu|croft`" + `, which prints the same as text and, with ` + "`--out DIR`" +
+	`, writes the figures as
 SVG. (Written by ` + "`go test ./internal/research/papers -update`" + `.)
 `
 

@@ -85,8 +85,8 @@ func (a axis) value(share float64) float64 {
 	return a.lo + share*(a.hi-a.lo)
 }
 
-// ticks are multiples of 1, 2 or 5 times a power of ten, or, on a logarithmic axis, those numbers themselves; of an axis over more than
-// three decades the powers alone.
+// ticks are multiples of 1, 2 or 5 times a power of ten, or, on a logarithmic axis, those numbers themselves; of an
+// axis over more than three decades the powers alone.
 func (a axis) ticks() (list []float64) {
 	if !a.log {
 		step := math.Pow(10, math.Floor(math.Log10((a.hi-a.lo)/5)))

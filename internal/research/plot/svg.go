@@ -54,7 +54,8 @@ func (f Figure) SVG() string {
 	for i, l := range f.Lines {
 		f.draw(p, i, l)
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
+	return fmt.Sprintf(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
 <rect width="100%%" height="100%%" fill="white"/>
 %s</svg>
 `, pictureWidth, pictureHeight+legendRow*((p.keys+1)/2), p)

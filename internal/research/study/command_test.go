@@ -71,14 +71,26 @@ func TestTableNumbers(t *testing.T) {
 		{[]string{"--range=10", "--sensitivity=1", "--epsilon=1"}, "laplace fold pure tight", 1, 1e-6},
 		{[]string{"--range=10", "--sensitivity=1", "--epsilon=1"}, "laplace truncate pure paper", 2, 1e-3},
 		{[]string{"--range=1000", "--sensitivity=1", "--epsilon=1"}, "gaussian truncate pure tight", 31.22, 5e-4},
-		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"}, "gaussian truncate pure paper", math.Sqrt(170.27), 1e-4},
-		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"}, "gaussian truncate pure tight", math.Sqrt(61.39), 1e-4},
+		{
+			[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"},
+			"gaussian truncate pure paper",
+			math.Sqrt(170.27), 1e-4,
+		},
+		{
+			[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"},
+			"gaussian truncate pure tight",
+			math.Sqrt(61.39), 1e-4,
+		},
 		// True values may lie in the gap.
 		{[]string{"--range=0:1,20:21", "--sensitivity=2", "--epsilon=1"}, "laplace truncate pure tight", 3.9449, 1e-4},
 		{[]string{"--range=0:1,20:21", "--sensitivity=2", "--epsilon=1"}, "laplace truncate pure paper", 4, 1e-4},
 		{[]string{"--range=-5:5", "--sensitivity=1", "--epsilon=1"}, "gaussian truncate pure tight", 2.758, 5e-4},
 		// σ 8.06 at ε = .5, δ = 1e-6 on the exact profile (docs/mechanisms.md, section 5).
-		{[]string{"--range=10000", "--sensitivity=1", "--epsilon=0.5", "--delta=1e-6"}, "gaussian fold rdp tight", 8.06, 1e-3},
+		{
+			[]string{"--range=10000", "--sensitivity=1", "--epsilon=0.5", "--delta=1e-6"},
+			"gaussian fold rdp tight", 8.06,
+			1e-3,
+		},
 	} {
 		got := tableRows(t, c.args...)[c.row]
 		if math.Abs(got.Scale/c.scale-1) > c.scaleDigit {

@@ -11,8 +11,8 @@ import (
 // misfit is how far logarithms of tabulated probabilities may be off q^N(x): rounding of sums of thousands of boxes.
 const misfit = 1e-9
 
-// cubes enumerates the joint noise of one and two coordinates: whether the sampler's odds describe q^N(x), and how much the rows of
-// a unit change the probability of any point, in one group and spread over two.
+// cubes enumerates the joint noise of one and two coordinates: whether the sampler's odds describe q^N(x), and how much
+// the rows of a unit change the probability of any point, in one group and spread over two.
 func cubes() (Summary, error) {
 	s := newSummary()
 	for _, moves := range [][]int64{{1}, {3}, {1, 1}, {2, 1}, {2, 3}} {
@@ -37,7 +37,8 @@ func cubes() (Summary, error) {
 }
 
 func (t *Summary) cube(shape mechanism.CubeShape, epsilon float64) error {
-	at := fmt.Sprintf("a row moves %v, %d rows, %d boxes per row, epsilon %g", shape.Moves, shape.Rows, shape.Shells, epsilon)
+	at := fmt.Sprintf("a row moves %v, %d rows, %d boxes per row, epsilon %g", shape.Moves, shape.Rows, shape.Shells,
+		epsilon)
 	c, err := mechanism.NewCube(shape, epsilon)
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
@@ -59,14 +60,17 @@ type pair struct{ rows, most, lo, hi int64 }
 // exact is what a pair counts and adds up, or what it releases.
 type exact struct{ count, sum int64 }
 
-// pair enumerates what is released of a pair, bounding and all, from every exact value, and compares those that differ by one unit of
-// so many rows.
+// pair enumerates what is released of a pair, bounding and all, from every exact value, and compares those that differ
+// by one unit of so many rows.
 func (t *Summary) pair(p pair, epsilon float64, unit int64) error {
 	at := fmt.Sprintf("count up to %d and sum of [%d, %d], %d rows, epsilon %g", p.most, p.lo, p.hi, p.rows, epsilon)
 	row := max(-p.lo, p.hi)
 	prepared, err := mechanism.PrepareVector(context.Background(), []mechanism.Release{
 		{Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: p.most}}, Sensitivity: p.rows, Total: p.rows, Row: 1},
-		{Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: p.lo, Hi: p.hi}, Sensitivity: row * p.rows, Total: row * p.rows, Row: row},
+		{
+			Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: p.lo, Hi: p.hi}, Sensitivity: row * p.rows,
+			Total: row * p.rows, Row: row,
+		},
 	}, mechanism.Guarantee{Epsilon: epsilon})
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)

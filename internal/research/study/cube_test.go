@@ -9,7 +9,8 @@ func TestCubes(t *testing.T) {
 	}
 	for _, i := range []int{checkJoint, checkJointReleased} {
 		if c := s.Checks[i]; c.Worst < .99 {
-			t.Errorf("%s: %g of what is allowed: noise is wasted, or the worst case was not among those enumerated", c.Name, c.Worst)
+			t.Errorf("%s: %g of what is allowed: noise is wasted, or the worst case was not among those enumerated", c.Name,
+				c.Worst)
 		}
 	}
 	// A unit with one row more than it is said to have is found.

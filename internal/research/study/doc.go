@@ -1,6 +1,6 @@
-// Package study implements `dpproxy mechanism`: the calibrations side by side, the proofs by enumeration, and the figures. It
-// also holds what the papers say that no policy can select: the data-dependent scales of Croft et al. (32), (33), and
-// the Laplace curve of Fu et al. outside its three regimes.
+// Package study implements `dpproxy mechanism`: the calibrations side by side, the proofs by enumeration, and the
+// figures. It also holds what the papers say that no policy can select: the data-dependent scales of Croft et al. (32),
+// (33), and the Laplace curve of Fu et al. outside its three regimes.
 //
 //	command.go   the three commands, as kong structs
 //	table.go     table     calibrations and errors; range.go: its valid set

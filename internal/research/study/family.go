@@ -30,15 +30,15 @@ func (c familyCase) String() string {
 	return fmt.Sprintf("quantiles %v, %d rows, epsilon %g at order %g", c.fractions, c.rows, c.g.Epsilon, c.g.Order)
 }
 
-// Quantiles that are drawn jointly have 2^jointDigits cells per point here, and released numbers of rows up to mostCount. Where such a family is
-// drawn by halving, because many rows were released, it is charged the same.
+// Quantiles that are drawn jointly have 2^jointDigits cells per point here, and released numbers of rows up to
+// mostCount. Where such a family is drawn by halving, because many rows were released, it is charged the same.
 const jointDigits, mostCount = 1, 30
 
 // familyPoints is the length of the grid, and familyRows the most rows of the smaller of two neighbours.
 const familyPoints, familyRows = 3, 3
 
-// quantileFamilies compares what several quantiles are charged with all that up to rows rows can do to all small histograms, and to one with
-// many rows at one point, whose parts both have a share of them.
+// quantileFamilies compares what several quantiles are charged with all that up to rows rows can do to all small
+// histograms, and to one with many rows at one point, whose parts both have a share of them.
 func quantileFamilies() (Summary, error) {
 	cases := familyCases()
 	failed := make([]error, len(cases))
@@ -62,7 +62,8 @@ func (c familyCase) enumerate(rows int64) (Summary, error) {
 	var members []int
 	for i, q := range c.fractions {
 		list = append(list, mechanism.Release{
-			Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: familyPoints - 1}}, Sensitivity: c.rows, Total: c.rows, Fraction: q, Family: 1,
+			Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: familyPoints - 1}}, Sensitivity: c.rows, Total: c.rows,
+			Fraction: q, Family: 1,
 		})
 		members = append(members, i)
 	}
@@ -76,13 +77,18 @@ func (c familyCase) enumerate(rows int64) (Summary, error) {
 	if drawnJointly {
 		curve = joint.Curve()
 	}
-	bases := append(smallHistograms(familyRows), mechanism.Histogram{{Step: 0, Count: 2}, {Step: 1, Count: 30}, {Step: 2, Count: 1}})
+	bases := append(smallHistograms(familyRows), mechanism.Histogram{
+		{Step: 0, Count: 2},
+		{Step: 1, Count: 30},
+		{Step: 2, Count: 1},
+	})
 	for _, h := range bases {
 		for _, unit := range smallHistograms(int(rows)) {
 			at := fmt.Sprintf("%v, %v and %v", c, h, unit)
 			compare(&s, checkFamilies, laws.Of(h), laws.Of(merged(h, unit)), curve, at)
 			for count := int64(0); drawnJointly && count <= mostCount; count += 1 + count/5 {
-				compare(&s, checkJointFamilies, joint.Of(h, count), joint.Of(merged(h, unit), count), curve, fmt.Sprintf("%s, %d released", at, count))
+				compare(&s, checkJointFamilies, joint.Of(h, count), joint.Of(merged(h, unit), count), curve,
+					fmt.Sprintf("%s, %d released", at, count))
 			}
 		}
 	}

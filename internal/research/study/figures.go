@@ -14,11 +14,13 @@ func Figures() ([]plot.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	byEpsilon, err := errorsBy("rmse-epsilon", "Error against ε (L/Δ = 10)", "ε", 0.1, 5, func(x float64) (l, eps float64) { return 10, x })
+	byEpsilon, err := errorsBy("rmse-epsilon", "Error against ε (L/Δ = 10)", "ε", 0.1, 5,
+		func(x float64) (l, eps float64) { return 10, x })
 	if err != nil {
 		return nil, err
 	}
-	byRange, err := errorsBy("rmse-range", "Error against the range (ε = 1)", "L/Δ", 1, 1000, func(x float64) (l, eps float64) { return x, 1 })
+	byRange, err := errorsBy("rmse-range", "Error against the range (ε = 1)", "L/Δ", 1, 1000,
+		func(x float64) (l, eps float64) { return x, 1 })
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,10 @@ func densities() (plot.Figure, error) {
 	if err != nil {
 		return plot.Figure{}, err
 	}
-	f := plot.Figure{Name: "densities", Title: "Released values near a bound (true value 1 in [0, 10], Δ = ε = 1)", X: "released value", Y: "density", MaxY: 1}
+	f := plot.Figure{
+		Name: "densities", Title: "Released values near a bound (true value 1 in [0, 10], Δ = ε = 1)",
+		X: "released value", Y: "density", MaxY: 1,
+	}
 	for _, c := range rows {
 		if c.Calibration != mechanism.Tight || c.Noise == mechanism.Gaussian && c.Bounding != mechanism.Truncate {
 			continue
@@ -61,7 +66,9 @@ func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, ep
 		v := from * math.Pow(to/from, float64(i)/(points-1))
 		l, eps := at(v)
 		const delta = 1 << 24
-		rows, err := mechanism.Table(mechanism.Range{{Lo: 0, Hi: int64(math.Round(l * delta))}}, delta, mechanism.Guarantee{Epsilon: eps})
+		rows, err := mechanism.Table(mechanism.Range{{Lo: 0, Hi: int64(math.Round(l * delta))}}, delta, mechanism.Guarantee{
+			Epsilon: eps,
+		})
 		if err != nil {
 			return f, err
 		}
@@ -84,9 +91,12 @@ func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, ep
 func Figure1() plot.Figure {
 	const grid = 1 << 24
 	lengths, delta := []float64{10 * grid, 8 * grid}, 2*math.Sqrt(5)*grid
-	f := plot.Figure{Name: "figure1", Title: "Variance on [0, 10]×[1, 9], Δ = 2√5 (Chen and Hale, figure 1)", X: "ε", Y: "σ²", LogY: true, Lines: []plot.Line{
-		{Name: "generalised Gaussian"}, {Name: "bounded Gaussian, paper"}, {Name: "bounded Gaussian, tight"},
-	}}
+	f := plot.Figure{
+		Name: "figure1", Title: "Variance on [0, 10]×[1, 9], Δ = 2√5 (Chen and Hale, figure 1)", X: "ε",
+		Y: "σ²", LogY: true, Lines: []plot.Line{
+			{Name: "generalised Gaussian"}, {Name: "bounded Gaussian, paper"}, {Name: "bounded Gaussian, tight"},
+		},
+	}
 	for eps := .1; eps < 3.05; eps += .1 {
 		for i, v := range []float64{
 			mechanism.GeneralisedGaussianVariance([]float64{10, 8}, []float64{4, 2}, eps),

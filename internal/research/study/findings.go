@@ -8,9 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
-// CroftDataDependent is the scale of Croft et al. for a location i sensitivities away from a single infinite constraint:
-// (32) at the constraint, (33) beyond, on the principal branch up to its mode at i = 1/ε and on the branch −1 from
-// there, which makes it fall from 1.586Δ/ε to Δ/ε. In units of Δ.
+// CroftDataDependent is the scale of Croft et al. for a location i sensitivities away from a single infinite
+// constraint: (32) at the constraint, (33) beyond, on the principal branch up to its mode at i = 1/ε and on the branch
+// −1 from there, which makes it fall from 1.586Δ/ε to Δ/ε. In units of Δ.
 func CroftDataDependent(i, eps float64) float64 {
 	first := -1 / (lambertW(-1/(2*math.E), 0) * math.E * eps)
 	if i == 0 {
@@ -50,11 +50,19 @@ func laplacePair(order, a, b, s, u float64) float64 {
 func findings(out io.Writer) {
 	fmt.Fprintln(out, "\nfindings (for study; no policy can select these):")
 	fmt.Fprintln(out, "  Croft et al., theorem 1, scales (32) and (33): the ratio grows without limit on the open side")
-	for _, c := range []struct{ eps, i, j, z float64 }{{1, 3, 4, 0}, {1, 3, 4, -50}, {1, 3, 4, -200}, {.1, 0, 1, -200}, {.1, 0, 1, -1000}} {
+	for _, c := range []struct{ eps, i, j, z float64 }{
+		{1, 3, 4, 0},
+		{1, 3, 4, -50},
+		{1, 3, 4, -200},
+		{.1, 0, 1, -200},
+		{.1, 0, 1, -1000},
+	} {
 		r := CroftLogRatio(c.i, c.j, c.z, c.eps)
-		fmt.Fprintf(out, "    epsilon %-4g locations %g and %g spans away, output %5g: |log ratio| %.3g%s\n", c.eps, c.i, c.j, c.z, r, exceeds(r, c.eps))
+		fmt.Fprintf(out, "    epsilon %-4g locations %g and %g spans away, output %5g: |log ratio| %.3g%s\n", c.eps, c.i, c.j,
+			c.z, r, exceeds(r, c.eps))
 	}
-	fmt.Fprintln(out, "  Fu et al., theorem 4.1 (mu = lambda = 1, order 8): outside its regimes the untruncated curve (6) is no bound")
+	fmt.Fprintln(
+		out, "  Fu et al., theorem 4.1 (mu = lambda = 1, order 8): outside its regimes the untruncated curve (6) is no bound")
 	plain := mechanism.FuLaplaceRenyi(8, 1, 1)
 	for _, c := range []struct{ a, b float64 }{{0, 1}, {0, 5}, {-3, 3}} {
 		d := math.Max(laplacePair(8, c.a, c.b, 0, 1), laplacePair(8, c.a, c.b, 1, 0))

@@ -47,7 +47,11 @@ func (c groupCase) String() string {
 
 // groupGuarantees are the guarantees that every case is calibrated for.
 var groupGuarantees = []mechanism.Guarantee{
-	{Epsilon: .4}, {Epsilon: 3}, {Epsilon: .01, Order: mechanism.Orders[12]}, {Epsilon: .3, Order: mechanism.Orders[24]}, {Epsilon: 2, Order: mechanism.Orders[36]},
+	{Epsilon: .4},
+	{Epsilon: 3},
+	{Epsilon: .01, Order: mechanism.Orders[12]},
+	{Epsilon: .3, Order: mechanism.Orders[24]},
+	{Epsilon: 2, Order: mechanism.Orders[36]},
 }
 
 // someOrders are the indices of the orders at which curves are compared; −1 is the pure ε.
@@ -119,8 +123,10 @@ func (t *Summary) oneLayer(c groupCase, list []mechanism.Release, g mechanism.Gu
 	t.Mechanisms++
 	curve := mechanism.Compose(list, prepared)
 	first := newRowCosts(c, list[0], prepared[0])
-	second := newRowCosts(groupCase{length: c.length, row: 2 * c.row, rows: c.rows, groups: c.groups, each: c.each}, list[1], prepared[1])
-	at := fmt.Sprintf("%v and %v, %v, epsilon %g at order %g", prepared[0].Chosen(), prepared[1].Chosen(), c, g.Epsilon, g.Order)
+	second := newRowCosts(groupCase{length: c.length, row: 2 * c.row, rows: c.rows, groups: c.groups, each: c.each},
+		list[1], prepared[1])
+	at := fmt.Sprintf("%v and %v, %v, epsilon %g at order %g", prepared[0].Chosen(), prepared[1].Chosen(), c, g.Epsilon,
+		g.Order)
 	for _, i := range someOrders {
 		found, counted := first.worst(c, i, second)
 		if !counted {
@@ -150,8 +156,8 @@ func newRowCosts(c groupCase, r mechanism.Release, p *mechanism.Prepared) *rowCo
 	return cost
 }
 
-// at enumerates the divergence at Orders[i] (the log-ratio where i < 0) of n rows in one group, over all true values and
-// all distances up to theirs; false where the tabulation does not reach far enough.
+// at enumerates the divergence at Orders[i] (the log-ratio where i < 0) of n rows in one group, over all true values
+// and all distances up to theirs; false where the tabulation does not reach far enough.
 func (k *rowCosts) at(n, i int) (float64, bool) {
 	var distances []int
 	for d := 1; d <= k.most[n]; d++ {
@@ -169,8 +175,8 @@ func (k *rowCosts) at(n, i int) (float64, bool) {
 	return k.table.Renyi(a, distances).Value, tabulated(chosen, a, k.most[n])
 }
 
-// worst is the largest cost of spreading the unit's rows over the groups of this release, and of another one of disjoint
-// rows where there is one.
+// worst is the largest cost of spreading the unit's rows over the groups of this release, and of another one of
+// disjoint rows where there is one.
 func (k *rowCosts) worst(c groupCase, i int, other *rowCosts) (float64, bool) {
 	costs := [][]float64{k.costs(i)}
 	if other != nil {

@@ -67,7 +67,10 @@ func (r *NarrowRow) fill() error {
 		if err != nil {
 			return err
 		}
-		release := mechanism.Release{Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: r.Length}}, Sensitivity: r.Sensitivity}
+		release := mechanism.Release{
+			Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: r.Length}},
+			Sensitivity: r.Sensitivity,
+		}
 		p, err := mechanism.Prepare(release, mechanism.Guarantee{Epsilon: eps})
 		if err != nil {
 			return err

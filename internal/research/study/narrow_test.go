@@ -15,8 +15,8 @@ var update = flag.Bool("update", false, "write the table of narrow ranges into d
 
 const mechanismsPage = "../../../docs/mechanisms.md"
 
-// TestNarrowTable holds the table of docs/mechanisms.md, section 12, and its promise. -update writes all of it; its last rows take a
-// minute and are not compared.
+// TestNarrowTable holds the table of docs/mechanisms.md, section 12, and its promise. -update writes all of it; its
+// last rows take a minute and are not compared.
 func TestNarrowTable(t *testing.T) {
 	longest := int64(20)
 	if *update {
@@ -46,7 +46,9 @@ func TestNarrowTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	case !strings.HasPrefix(table, want):
-		t.Errorf("docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/research/study -run NarrowTable -update", table, want)
+		t.Errorf(
+			"docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/research/study -run NarrowTable -update",
+			table, want)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
-// PairDivergence is the Rényi divergence, of a finite order, of two continuous distributions: noise of one scale, centred at s and at u
-// and truncated to [a, b], which need not hold s and u. It integrates numerically: the closed forms are held against it.
+// PairDivergence is the Rényi divergence, of a finite order, of two continuous distributions: noise of one scale,
+// centred at s and at u and truncated to [a, b], which need not hold s and u. It integrates numerically: the closed
+// forms are held against it.
 func PairDivergence(noise mechanism.Noise, scale, order, a, b, s, u float64) float64 {
 	log := func(x, centre float64) float64 {
 		d := (x - centre) / scale
@@ -32,8 +33,8 @@ func PairDivergence(noise mechanism.Noise, scale, order, a, b, s, u float64) flo
 	return (mix - order*zs + (order-1)*zu) / (order - 1)
 }
 
-// lnIntegral is ln ∫ e^g from the first cut to the last, for g smooth between cuts: the Gauss–Legendre rule of 20 points on 64 parts of
-// each piece, on weights relative to the largest.
+// lnIntegral is ln ∫ e^g from the first cut to the last, for g smooth between cuts: the Gauss–Legendre rule of 20
+// points on 64 parts of each piece, on weights relative to the largest.
 func lnIntegral(cuts []float64, g func(x float64) float64) float64 {
 	const parts, points = 64, 20
 	var list []float64

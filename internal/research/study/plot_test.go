@@ -23,7 +23,10 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s.svg is not named in the output", name)
 		}
 	}
-	for _, want := range []string{"bounded Gaussian, tight", "laplace fold", "gaussian truncate", "laplace denoise", "laplace clamp"} {
+	for _, want := range []string{
+		"bounded Gaussian, tight", "laplace fold", "gaussian truncate", "laplace denoise",
+		"laplace clamp",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("text figures lack %q", want)
 		}
@@ -35,7 +38,8 @@ func TestFigure1(t *testing.T) {
 	f := Figure1()
 	for i := range f.Lines[0].X {
 		if !(f.Lines[2].Y[i] < f.Lines[1].Y[i] && f.Lines[1].Y[i] < f.Lines[0].Y[i]) {
-			t.Errorf("epsilon %g: %g, %g, %g are not in order", f.Lines[0].X[i], f.Lines[0].Y[i], f.Lines[1].Y[i], f.Lines[2].Y[i])
+			t.Errorf("epsilon %g: %g, %g, %g are not in order", f.Lines[0].X[i], f.Lines[0].Y[i], f.Lines[1].Y[i],
+				f.Lines[2].Y[i])
 		}
 	}
 }

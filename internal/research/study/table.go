@@ -120,7 +120,9 @@ func (c *TableCmd) boxRows(grid float64) ([]mechanism.Candidate, error) {
 		lengths[i] = math.Round(l / grid)
 	}
 	delta := c.Sensitivity / grid
-	row := func(noise mechanism.Noise, b mechanism.Bounding, cal mechanism.Calibration, scale, loss float64) mechanism.Candidate {
+	row := func(noise mechanism.Noise, b mechanism.Bounding, cal mechanism.Calibration, scale,
+		loss float64,
+	) mechanism.Candidate {
 		average, worst := mechanism.BoxErrors(noise, b, scale, lengths)
 		return mechanism.Candidate{
 			Noise: noise, Bounding: b, Guarantee: "pure", Calibration: cal, Joint: true,
@@ -137,8 +139,10 @@ func (c *TableCmd) boxRows(grid float64) ([]mechanism.Candidate, error) {
 	paper := mechanism.ChenHaleBoxVariance(lengths, delta, c.Epsilon)
 	tight := mechanism.BoxVariance(lengths, delta, c.Epsilon)
 	rows := []mechanism.Candidate{
-		row(mechanism.Gaussian, mechanism.Truncate, mechanism.Paper, math.Sqrt(paper), mechanism.BoxLoss(lengths, delta, paper)),
-		row(mechanism.Gaussian, mechanism.Truncate, mechanism.Tight, math.Sqrt(tight), mechanism.BoxLoss(lengths, delta, tight)),
+		row(mechanism.Gaussian, mechanism.Truncate, mechanism.Paper, math.Sqrt(paper),
+			mechanism.BoxLoss(lengths, delta, paper)),
+		row(mechanism.Gaussian, mechanism.Truncate, mechanism.Tight, math.Sqrt(tight),
+			mechanism.BoxLoss(lengths, delta, tight)),
 		row(mechanism.Laplace, mechanism.Fold, mechanism.Tight, l1/c.Epsilon, c.Epsilon),
 	}
 	best := 1

@@ -39,7 +39,9 @@ func (c *VerifyCmd) Run(out io.Writer) error {
 		return err
 	}
 	s.merge(several)
-	fmt.Fprintf(out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n", c.Combinations, c.Longest, s.Mechanisms)
+	fmt.Fprintf(
+		out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n",
+		c.Combinations, c.Longest, s.Mechanisms)
 	for _, r := range s.Checks {
 		fmt.Fprintf(out, "  %-46s %6d checks, worst found/claimed %.12f\n", r.Name, r.Count, r.Worst)
 		if r.Count > 0 {
@@ -192,7 +194,8 @@ func one(r *rand.Rand, i int, longest int64) Summary {
 			if err != nil || choice.Bounding != mechanism.Truncate && p.Chosen().Scale > 300 {
 				continue // not selectable, or too many images to add up
 			}
-			at := fmt.Sprintf("%v, range %v, sensitivity %d, epsilon %.4g, delta %.2g, order %.4g", p.Chosen(), v, delta, g.Epsilon, g.Delta, g.Order)
+			at := fmt.Sprintf("%v, range %v, sensitivity %d, epsilon %.4g, delta %.2g, order %.4g", p.Chosen(), v, delta,
+				g.Epsilon, g.Delta, g.Order)
 			s.enumerate(p, g, kind, distances, sampled, at)
 		}
 	}
@@ -202,7 +205,10 @@ func one(r *rand.Rand, i int, longest int64) Summary {
 // choices are all mechanisms that a policy can name.
 var choices = func() (list []mechanism.Choice) {
 	for _, n := range []mechanism.Noise{mechanism.Laplace, mechanism.Gaussian, mechanism.Staircase} {
-		for _, b := range []mechanism.Bounding{mechanism.Truncate, mechanism.Fold, mechanism.Denoise, mechanism.Clamp, mechanism.Cells} {
+		for _, b := range []mechanism.Bounding{
+			mechanism.Truncate, mechanism.Fold, mechanism.Denoise, mechanism.Clamp,
+			mechanism.Cells,
+		} {
 			for _, c := range []mechanism.Calibration{mechanism.Tight, mechanism.Paper} {
 				list = append(list, mechanism.Choice{Noise: n, Bounding: b, Calibration: c})
 			}
@@ -211,7 +217,9 @@ var choices = func() (list []mechanism.Choice) {
 	return list
 }()
 
-func (t *Summary) enumerate(p *mechanism.Prepared, g mechanism.Guarantee, kind int, distances []int, curves bool, at string) {
+func (t *Summary) enumerate(p *mechanism.Prepared, g mechanism.Guarantee, kind int, distances []int, curves bool,
+	at string,
+) {
 	t.Mechanisms++
 	d := p.Tabulate()
 	last := distances[len(distances)-1:]
@@ -233,9 +241,11 @@ func (t *Summary) enumerate(p *mechanism.Prepared, g mechanism.Guarantee, kind i
 	}
 }
 
-// noteRenyi compares the divergence of order a, where the tabulation of plain Gaussian noise reaches far enough to add it
-// up.
-func (t *Summary) noteRenyi(p *mechanism.Prepared, d mechanism.Distribution, a, claimed float64, distances []int, at string) {
+// noteRenyi compares the divergence of order a, where the tabulation of plain Gaussian noise reaches far enough to add
+// it up.
+func (t *Summary) noteRenyi(p *mechanism.Prepared, d mechanism.Distribution, a, claimed float64, distances []int,
+	at string,
+) {
 	if !tabulated(p.Chosen(), a, distances[0]) {
 		return
 	}

@@ -46,7 +46,8 @@ type Call struct {
 	Ends       []Derived // of its interval: those that are asked for
 }
 
-// OutOfBounds lists the columns of which the call may count with the nearest bound in place of a value. A count of values counts what is there.
+// OutOfBounds lists the columns of which the call may count with the nearest bound in place of a value. A count of
+// values counts what is there.
 func (c *Call) OutOfBounds() (out []expr.OutOfBounds) {
 	for _, x := range c.Args {
 		if column := x.Column(); c.Name != "count" || c.Distinct && (column == nil || column.Enforced) {
@@ -60,7 +61,8 @@ var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "s
 
 // valueAggregates return values of rows.
 var valueAggregates = map[string]bool{
-	"array_agg": true, "string_agg": true, "json_agg": true, "jsonb_agg": true, "json_object_agg": true, "jsonb_object_agg": true, "mode": true, "xmlagg": true,
+	"array_agg": true, "string_agg": true, "json_agg": true, "jsonb_agg": true, "json_object_agg": true,
+	"jsonb_object_agg": true, "mode": true, "xmlagg": true,
 	"any_value": true, "range_agg": true, "range_intersect_agg": true,
 }
 
@@ -109,11 +111,13 @@ func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error
 	return c, setType(b, c, node)
 }
 
-// checkForm refuses aggregates that return values of rows, unknown ones, and forms of a call that the package does not read.
+// checkForm refuses aggregates that return values of rows, unknown ones, and forms of a call that the package does not
+// read.
 func checkForm(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node) error {
 	switch {
 	case valueAggregates[c.Name]:
-		return b.Refuse(refusal.ReturnsValues, node, fmt.Sprintf("%s returns values of private rows", c.Name), "Use count, sum, avg, min, max or a percentile.")
+		return b.Refuse(refusal.ReturnsValues, node, fmt.Sprintf("%s returns values of private rows", c.Name),
+			"Use count, sum, avg, min, max or a percentile.")
 	case !sqltree.AggregateNames[c.Name]:
 		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
 	case c.Star && c.Name != "count":
@@ -204,13 +208,16 @@ func constantNumbers(b *relation.Base, sc Scope, n *pg_query.Node) ([]*big.Rat, 
 	return nil, false, b.Refuse(refusal.ConstantNeeded, n, "the fraction of a percentile must be a constant", "")
 }
 
-// setType gives a call the result type that PostgreSQL gives it, and refuses arguments that the aggregate does not take.
+// setType gives a call the result type that PostgreSQL gives it, and refuses arguments that the aggregate does not
+// take.
 func setType(b *relation.Base, c *Call, node *pg_query.Node) error {
 	if c.Type = resultType(c); c.Type == 0 {
 		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported for this type", c.Text), "")
 	}
-	if c.Distinct && !distinctNumbers[c.Name] && c.Name != "count" && c.Name != "min" && c.Name != "max" && c.Name != "bool_and" && c.Name != "bool_or" {
-		return b.Refuse(refusal.AggregateForm, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name), "Use count, sum, avg or a variance with DISTINCT.")
+	if c.Distinct && !distinctNumbers[c.Name] && c.Name != "count" && c.Name != "min" && c.Name != "max" &&
+		c.Name != "bool_and" && c.Name != "bool_or" {
+		return b.Refuse(refusal.AggregateForm, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name),
+			"Use count, sum, avg or a variance with DISTINCT.")
 	}
 	return nil
 }
@@ -252,7 +259,10 @@ func (c *Call) Scaled(x query.Scalar) query.Scalar {
 }
 
 // distinctNumbers are aggregates of numbers that DISTINCT changes.
-var distinctNumbers = map[string]bool{"sum": true, "avg": true, "var_pop": true, "var_samp": true, "stddev_pop": true, "stddev_samp": true}
+var distinctNumbers = map[string]bool{
+	"sum": true, "avg": true, "var_pop": true, "var_samp": true, "stddev_pop": true,
+	"stddev_samp": true,
+}
 
 // resultType gives the type of an aggregate over its first argument's type; 0 where there is no such aggregate.
 func resultType(c *Call) uint32 {
@@ -303,7 +313,8 @@ func orderedType(c *Call, t uint32) uint32 {
 		switch {
 		case t == pgtype.VarcharOID && c.Name != "percentile_disc":
 			return pgtype.TextOID
-		case pgresolve.IsNumber(t) || t == pgtype.DateOID || pgresolve.IsTime(t) || pgresolve.IsText(t) || t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
+		case pgresolve.IsNumber(t) || t == pgtype.DateOID || pgresolve.IsTime(t) || pgresolve.IsText(t) ||
+			t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
 			return t
 		}
 	case "percentile_cont":
@@ -352,5 +363,7 @@ func policyColumn(e *expr.Expr) *policy.Column {
 
 // LocatedCall gives an error without a position that of a call.
 func LocatedCall(b *relation.Base, err error, c *Call) error {
-	return b.Located(err, &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{Location: int32(c.Location)}}})
+	return b.Located(err, &pg_query.Node{Node: &pg_query.Node_FuncCall{
+		FuncCall: &pg_query.FuncCall{Location: int32(c.Location)},
+	}})
 }

@@ -20,7 +20,8 @@ import (
 const (
 	MaxSensitivity = 1 << 50   // grid steps; sums of 2^12 such units still fit
 	fewSteps       = 1_000_000 // what no grid that nobody has given has less of within the bounds, as that of a float
-	finestStep     = 1e-280    // released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
+	// released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
+	finestStep = 1e-280
 )
 
 // TooFine refuses an argument whose sums on the grid are too large, or whose grid is too fine, to be computed exactly.
@@ -29,8 +30,8 @@ func TooFine(name string) error {
 		pgerr.Hint("Narrow the bounds with LEAST and GREATEST, or ask the administrator for a coarser grid."))
 }
 
-// UnitBounds bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. 0 is among them, which
-// a unit adds to a group where none of its rows count.
+// UnitBounds bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. 0 is
+// among them, which a unit adds to a group where none of its rows count.
 func UnitBounds(lo, hi, rows int64, perUnit *bounds.Interval) (int64, int64) {
 	l, h := bounds.WideMul(min(0, lo), rows), bounds.WideMul(max(0, hi), rows)
 	if perUnit != nil {
@@ -62,12 +63,16 @@ type Argument struct {
 	valid   []bounds.Interval // ranges with gaps between them, for averages
 }
 
-// NewArgument makes the integer form of an argument. Where nobody has given a grid, and on that of the type it does not fit, it takes ten, a
-// hundred, … times the type's step (docs/privacy.md P13b).
+// NewArgument makes the integer form of an argument. Where nobody has given a grid, and on that of the type it does not
+// fit, it takes ten, a hundred, … times the type's step (docs/privacy.md P13b).
 func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr, fits func(*Argument) bool) (*Argument, error) {
 	p := policyColumn(e)
 	if b.Lookup == nil && e.Provisional() {
-		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}, held: bounds.Between(0, 1)}, nil // bounds come with the values
+		// bounds come with the values
+		return &Argument{
+			Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1},
+			held:    bounds.Between(0, 1),
+		}, nil
 	}
 	grids := []*policy.Grid{}
 	if p != nil {
@@ -144,7 +149,8 @@ func Decimal(x *big.Rat) string {
 	return bounds.Decimal(x)
 }
 
-// gridStep gives the first policy grid that fits a type, in the type's canonical units; nil where none does and the type decides.
+// gridStep gives the first policy grid that fits a type, in the type's canonical units; nil where none does and the
+// type decides.
 func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
 	for _, g := range grids {
 		switch {

@@ -57,8 +57,12 @@ func NewMode(b *relation.Base, f *pg_query.FuncCall, x *expr.Expr, values []stri
 
 // countOf types the count of a mode's rows that have a value.
 func countOf(b *relation.Base, f *pg_query.FuncCall, value string, sc Scope) (*Call, error) {
-	equal := pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode("=")}, ModeArgument(f), pg_query.MakeAConstStrNode(value, f.Location), f.Location)
-	count := &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("count")}, AggStar: true, AggFilter: equal, Location: f.Location}
+	equal := pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode("=")},
+		ModeArgument(f), pg_query.MakeAConstStrNode(value, f.Location), f.Location)
+	count := &pg_query.FuncCall{
+		Funcname: []*pg_query.Node{pg_query.MakeStrNode("count")}, AggStar: true, AggFilter: equal,
+		Location: f.Location,
+	}
 	if f.AggFilter != nil {
 		count.AggFilter = &pg_query.Node{Node: &pg_query.Node_BoolExpr{BoolExpr: &pg_query.BoolExpr{
 			Boolop: pg_query.BoolExprType_AND_EXPR, Args: []*pg_query.Node{f.AggFilter, equal}, Location: f.Location,
@@ -67,7 +71,8 @@ func countOf(b *relation.Base, f *pg_query.FuncCall, value string, sc Scope) (*C
 	return NewCall(b, count, sc)
 }
 
-// NewGroupCall types an aggregate call whose value is none of an answer: mode() too, which picks a value of the group's rows.
+// NewGroupCall types an aggregate call whose value is none of an answer: mode() too, which picks a value of the group's
+// rows.
 func NewGroupCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
 	argument := ModeArgument(f)
 	if argument == nil {
@@ -81,7 +86,10 @@ func NewGroupCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, erro
 	if err != nil {
 		return nil, err
 	}
-	c := &Call{Name: "mode", Args: []*expr.Expr{x}, Descending: order == pg_query.SortByDir_SORTBY_DESC, Type: x.Type(), Location: int(f.Location)}
+	c := &Call{
+		Name: "mode", Args: []*expr.Expr{x}, Descending: order == pg_query.SortByDir_SORTBY_DESC, Type: x.Type(),
+		Location: int(f.Location),
+	}
 	c.Text = callText(c)
 	if f.AggFilter != nil {
 		c.Filter, err = sc.Condition(f.AggFilter)

@@ -16,8 +16,8 @@ var unitPairs = map[string]bool{
 	"regr_count": true, "regr_avgx": true, "regr_avgy": true, "regr_r2": true, "regr_slope": true,
 }
 
-// pairs prints what statistics of pairs are made of, in grid steps: exact sums of integers, so that the order of rows does not matter, nor
-// can they overflow or cancel as PostgreSQL's floats might (docs/privacy.md P8).
+// pairs prints what statistics of pairs are made of, in grid steps: exact sums of integers, so that the order of rows
+// does not matter, nor can they overflow or cancel as PostgreSQL's floats might (docs/privacy.md P8).
 type pairs struct {
 	y, x *Argument
 	rows rowsOf
@@ -26,7 +26,8 @@ type pairs struct {
 // unitPair prints an aggregate of pairs over rows of one unit: those in which neither argument is NULL.
 func unitPair(b *relation.Base, src *relation.Relation, c *Call, over *query.Over) (*expr.Column, query.Scalar, error) {
 	out := &expr.Column{
-		Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true, OutOfBounds: c.OutOfBounds(), Scale: -1,
+		Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true,
+		OutOfBounds: c.OutOfBounds(), Scale: -1,
 		DeterministicCollation: true, OfUnit: c.Args[0].OfUnit() || c.Args[1].OfUnit(),
 	}
 	rows := rowsOf{c.Rows(), over}
@@ -61,9 +62,10 @@ func unitPair(b *relation.Base, src *relation.Relation, c *Call, over *query.Ove
 	return out, sql, err
 }
 
-// statistic prints a statistic, says in which step it counts, and how many of those it is at most. With the widths v and w of y and x, the
-// variances are at most v²/4 and w²/4, and a covariance at most the root of their product; a sample's is at most twice as much. Where x
-// varies over n integers its variance is at least (n − 1)/n², so a slope is at most v·n/(2·√(n − 1)) ≤ v·n/2 for n ≥ 2.
+// statistic prints a statistic, says in which step it counts, and how many of those it is at most. With the widths v
+// and w of y and x, the variances are at most v²/4 and w²/4, and a covariance at most the root of their product; a
+// sample's is at most twice as much. Where x varies over n integers its variance is at least (n − 1)/n², so a slope is
+// at most v·n/(2·√(n − 1)) ≤ v·n/2 for n ≥ 2.
 func (p pairs) statistic(name string, rows int64) (value query.Scalar, step, most *big.Rat) {
 	y, x, n := p.variance(p.y), p.variance(p.x), p.count()
 	ofPopulation := p.covariance(n)
@@ -72,7 +74,8 @@ func (p pairs) statistic(name string, rows int64) (value query.Scalar, step, mos
 	case "corr":
 		return query.F("{} / NULLIF(pg_catalog.sqrt({} * {}), 0)", ofPopulation, y, x), one, one
 	case "regr_r2": // 1 where y is the same in all rows
-		return query.F("CASE WHEN {} > 0 AND {} = 0 THEN 1 ELSE {} * {} / NULLIF({} * {}, 0) END", x, y, ofPopulation, ofPopulation, y, x), one, one
+		return query.F("CASE WHEN {} > 0 AND {} = 0 THEN 1 ELSE {} * {} / NULLIF({} * {}, 0) END", x, y, ofPopulation,
+			ofPopulation, y, x), one, one
 	case "regr_slope":
 		value = query.F("{} / NULLIF({}, 0) * {} / {}", ofPopulation, x, Decimal(p.y.Step), Decimal(p.x.Step))
 		return value, new(big.Rat).Quo(p.y.Step, p.x.Step), new(big.Rat).Mul(v, big.NewRat(max(2, rows), 2))
@@ -99,5 +102,6 @@ func (p pairs) variance(of *Argument) query.Scalar {
 func (p pairs) covariance(by query.Scalar) query.Scalar {
 	n := p.count()
 	products := p.aggregate("sum(({})::pg_catalog.numeric * ({}))", p.y.SQL, p.x.SQL)
-	return query.F("(({} * {} - {} * {}) / NULLIF({} * {}, 0))", n, products, p.aggregate("sum({})", p.y.SQL), p.aggregate("sum({})", p.x.SQL), n, by)
+	return query.F("(({} * {} - {} * {}) / NULLIF({} * {}, 0))", n, products, p.aggregate("sum({})", p.y.SQL),
+		p.aggregate("sum({})", p.x.SQL), n, by)
 }

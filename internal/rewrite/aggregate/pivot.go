@@ -8,9 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// NewCall types an aggregate call whose value is to be released. sum(CASE WHEN c THEN e END), as pivots have it, is read as
-// sum(e) FILTER (WHERE c): aggregates ignore NULL, and PostgreSQL computes e for no other rows. So what e is, a column with a grid or the
-// unit, and which rows count show.
+// NewCall types an aggregate call whose value is to be released. sum(CASE WHEN c THEN e END), as pivots have it, is
+// read as sum(e) FILTER (WHERE c): aggregates ignore NULL, and PostgreSQL computes e for no other rows. So what e is, a
+// column with a grid or the unit, and which rows count show.
 func NewCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
 	c, err := NewUnitCall(b, f, sc)
 	if err != nil || len(c.Args) != 1 {
@@ -34,7 +34,8 @@ type pivot struct {
 	zero       bool
 }
 
-// pivotOf finds a pivot; nil where the argument is none. One with a subquery stays as it is, since building it binds the subquery.
+// pivotOf finds a pivot; nil where the argument is none. One with a subquery stays as it is, since building it binds
+// the subquery.
 func pivotOf(n *pg_query.Node) *pivot {
 	k := n.GetCaseExpr()
 	if k == nil || len(k.Args) != 1 || k.Arg.GetAConst() != nil {
@@ -49,7 +50,8 @@ func pivotOf(n *pg_query.Node) *pivot {
 	}
 	if k.Arg != nil {
 		p.when = &pg_query.Node{Node: &pg_query.Node_AExpr{AExpr: &pg_query.A_Expr{
-			Kind: pg_query.A_Expr_Kind_AEXPR_OP, Name: []*pg_query.Node{pg_query.MakeStrNode("=")}, Lexpr: k.Arg, Rexpr: p.when, Location: k.Location,
+			Kind: pg_query.A_Expr_Kind_AEXPR_OP, Name: []*pg_query.Node{pg_query.MakeStrNode("=")}, Lexpr: k.Arg, Rexpr: p.when,
+			Location: k.Location,
 		}}}
 	}
 	subquery := false
@@ -63,8 +65,8 @@ func pivotOf(n *pg_query.Node) *pivot {
 	return p
 }
 
-// apply reads the call as one of then with a filter, where its type stays what it is. then may be total, or narrow enough, only behind its
-// condition: it stays in its CASE.
+// apply reads the call as one of then with a filter, where its type stays what it is. then may be total, or narrow
+// enough, only behind its condition: it stays in its CASE.
 func (p *pivot) apply(c *Call, sc Scope) *Call {
 	when, err := sc.Condition(p.when)
 	if err != nil {
@@ -105,8 +107,8 @@ func (c *Call) rows() *expr.Expr {
 	return expr.And(conditions...)
 }
 
-// Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P12b). The server of a foreign
-// table, or of a partition that is one, may compare by rules of its own: of such rows nothing is proven.
+// Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P12b). The server
+// of a foreign table, or of a partition that is one, may compare by rules of its own: of such rows nothing is proven.
 func Exclusions(b *relation.Base, src *relation.Relation, calls []*Call) func(i, j int) bool {
 	if b.MayBeForeign(src) {
 		return func(int, int) bool { return false }

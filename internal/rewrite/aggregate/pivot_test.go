@@ -21,8 +21,14 @@ type rowScope map[string]*expr.Column
 
 func newRowScope() rowScope {
 	s := rowScope{}
-	for name, oid := range map[string]uint32{"i": pgtype.Int4OID, "small": pgtype.Int2OID, "n": pgtype.NumericOID, "t": pgtype.TextOID, "b": pgtype.BoolOID, "d": pgtype.DateOID} {
-		c := &expr.Column{Ref: query.Named("r").Column(name), Name: name, Type: oid, Typmod: -1, TypeName: pgresolve.Qualified(oid, -1), Nullable: true, Scale: -1, DeterministicCollation: true}
+	for name, oid := range map[string]uint32{
+		"i": pgtype.Int4OID, "small": pgtype.Int2OID, "n": pgtype.NumericOID,
+		"t": pgtype.TextOID, "b": pgtype.BoolOID, "d": pgtype.DateOID,
+	} {
+		c := &expr.Column{
+			Ref: query.Named("r").Column(name), Name: name, Type: oid, Typmod: -1,
+			TypeName: pgresolve.Qualified(oid, -1), Nullable: true, Scale: -1, DeterministicCollation: true,
+		}
 		if pgresolve.IsNumber(oid) {
 			c.Bounds = bounds.Between(0, 100)
 		}
@@ -86,7 +92,9 @@ func TestPivots(t *testing.T) {
 		{"count(CASE WHEN b THEN 1 END)", "r.b", "1", false},
 		{"count(DISTINCT CASE WHEN b THEN t END)", "r.b", "r.t", false},
 		{"avg(CASE WHEN i > 0 THEN n END)", positive, "r.n", false},
-		{"sum(CASE WHEN i > 0 THEN i END)", positive, "(CASE WHEN " + positive + " THEN (CASE WHEN r.i OPERATOR(pg_catalog.<) 1 THEN 1 WHEN r.i OPERATOR(pg_catalog.>) 100 THEN 100 ELSE r.i END) ELSE NULL::pg_catalog.int4 END)", false}, // it knows that i is at least 1
+		// it knows that i is at least 1
+		{"sum(CASE WHEN i > 0 THEN i END)", positive, "(CASE WHEN " + positive +
+			" THEN (CASE WHEN r.i OPERATOR(pg_catalog.<) 1 THEN 1 WHEN r.i OPERATOR(pg_catalog.>) 100 THEN 100 ELSE r.i END) ELSE NULL::pg_catalog.int4 END)", false},
 		{"sum(CASE t WHEN 'x' THEN i END)", `(r.t OPERATOR(pg_catalog.=) 'x'::pg_catalog.text)`, "r.i", false},
 		{"sum(CASE 'x' WHEN t THEN i END)", "", "", false},
 		{"sum(CASE WHEN b THEN i WHEN i > 0 THEN 1 END)", "", "", false},
@@ -133,8 +141,11 @@ func TestForeignRowsExcludeNothing(t *testing.T) {
 	calls := []*Call{callOf(t, "count(*) FILTER (WHERE t = 'x')"), callOf(t, "count(*) FILTER (WHERE t = 'y')")}
 	name := policy.Name{Schema: "public", Relation: "r"}
 	for kind, want := range map[byte]bool{'r': true, 'f': false, 'p': false} {
-		b := &relation.Base{Schema: &schema.Schema{Relations: map[policy.Name]*schema.Relation{name: {Name: name, Kind: kind}}}}
-		if got := Exclusions(b, &relation.Relation{Tables: []*policy.Table{{Name: name}}}, calls); got(0, 1) != want || got(1, 0) != want {
+		b := &relation.Base{Schema: &schema.Schema{Relations: map[policy.Name]*schema.Relation{
+			name: {Name: name, Kind: kind},
+		}}}
+		if got := Exclusions(b, &relation.Relation{Tables: []*policy.Table{{Name: name}}}, calls); got(0, 1) != want ||
+			got(1, 0) != want {
 			t.Errorf("%c: %v, want %v", kind, got(0, 1), want)
 		}
 	}

@@ -16,10 +16,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// AddPublicAggregate adds an aggregate over public rows in a query that also reads private ones. It takes those that cannot overflow,
-// since private rows may decide whether the aggregate is computed at all.
+// AddPublicAggregate adds an aggregate over public rows in a query that also reads private ones. It takes those that
+// cannot overflow, since private rows may decide whether the aggregate is computed at all.
 func AddPublicAggregate(_ *relation.Base, d *relation.Derived, c *Call, name string, _, _ bool) error {
-	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
+	x := &expr.Column{
+		Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true,
+		Enforced: true, Scale: -1, DeterministicCollation: true,
+	}
 	arg := query.Scalar(query.Raw("*"))
 	if !c.Star {
 		e := c.Args[0]
@@ -42,11 +45,13 @@ func AddPublicAggregate(_ *relation.Base, d *relation.Derived, c *Call, name str
 		return err
 	case "sum", "avg":
 		if t := BaseType(c.Args[0]); !pgresolve.IsInt(t) && (t != pgtype.NumericOID || c.Args[0].Typmod() < 0) {
-			return refusal.New(refusal.PublicAggregate, fmt.Sprintf("%s over a public table may overflow", c.Text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
+			return refusal.New(refusal.PublicAggregate, fmt.Sprintf("%s over a public table may overflow", c.Text),
+				pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
 		}
 	case "bool_and", "bool_or":
 	default:
-		return refusal.New(refusal.PublicAggregate, fmt.Sprintf("%s over a public table cannot be combined with private rows", c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
+		return refusal.New(refusal.PublicAggregate, fmt.Sprintf("%s over a public table cannot be combined with private rows",
+			c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
 	}
 	call := func(name string) query.Scalar {
 		return query.Aggregate{Call: query.F("{}({})", name, arg), Where: c.Condition()}

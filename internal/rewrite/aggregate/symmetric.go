@@ -9,7 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// newSymmetric types a symmetric aggregate: the sum of x, once for each value of key that is not NULL, in millionths as a numeric.
+// newSymmetric types a symmetric aggregate: the sum of x, once for each value of key that is not NULL, in millionths as
+// a numeric.
 func newSymmetric(b *relation.Base, f *pg_query.FuncCall, x, key *pg_query.Node, sc Scope) (*Call, error) {
 	c := &Call{Name: "sum", Location: int(f.Location), Type: pgtype.NumericOID}
 	value, err := sc.Expression(x)

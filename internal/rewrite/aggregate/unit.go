@@ -27,14 +27,21 @@ func AddUnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name strin
 	return nil
 }
 
-// UnitValue prints an aggregate over rows of one unit, and describes its value, whose bounds the SQL enforces. over is the
-// window that it runs over, nil for a group; some says that there is a row at all. What it computes does not depend on
-// the order of rows (docs/privacy.md P8).
-func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Over, some bool) (*expr.Column, query.Scalar, error) {
+// UnitValue prints an aggregate over rows of one unit, and describes its value, whose bounds the SQL enforces. over is
+// the window that it runs over, nil for a group; some says that there is a row at all. What it computes does not depend
+// on the order of rows (docs/privacy.md P8).
+func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Over, some bool) (
+	*expr.Column, query.Scalar, error,
+) {
 	if c.Array {
-		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName), pgerr.Hint("Write one call for each fraction."))
+		return nil, nil, refusal.New(refusal.AggregatePerUnit,
+			fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName),
+			pgerr.Hint("Write one call for each fraction."))
 	}
-	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true, OutOfBounds: c.OutOfBounds()}
+	x := &expr.Column{
+		Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true,
+		OutOfBounds: c.OutOfBounds(),
+	}
 	if c.Name == "count" {
 		return x, unitCount(b, src, c, x, over, some), nil
 	}
@@ -57,11 +64,15 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 		}
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
 	default:
-		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
-			pgerr.Hint("Use count, sum, avg, min, max, mode, a variance, a covariance, corr, regr_slope, a percentile, bool_and or bool_or there."))
+		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery",
+			c.Name, src.UnitName),
+			pgerr.Hint(
+				"Use count, sum, avg, min, max, mode, a variance, a covariance, corr, regr_slope, a percentile, bool_and or bool_or there."))
 	}
 	if c.By != nil {
-		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("a symmetric aggregate is not supported inside a per-%s subquery", src.UnitName), pgerr.Hint("Aggregate the table in a subquery of its own, and join that."))
+		return nil, nil, refusal.New(refusal.AggregatePerUnit,
+			fmt.Sprintf("a symmetric aggregate is not supported inside a per-%s subquery", src.UnitName),
+			pgerr.Hint("Aggregate the table in a subquery of its own, and join that."))
 	}
 	a, err := NewArgument(b, src, e, func(a *Argument) bool { return a.FitsUnit(src.MaxRowsPerUnit) })
 	if err != nil {
@@ -69,7 +80,10 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	}
 	if c.Distinct && distinctNumbers[c.Name] {
 		if a.PerUnit = nil; !a.exact(e) {
-			return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery: values that differ by less than its grid would count as one", c.Text, src.UnitName), pgerr.Hint("Round the argument: round(x, 2)."))
+			return nil, nil, refusal.New(refusal.AggregatePerUnit,
+				fmt.Sprintf(
+					"%s is not supported inside a per-%s subquery: values that differ by less than its grid would count as one",
+					c.Text, src.UnitName), pgerr.Hint("Round the argument: round(x, 2)."))
 		}
 	}
 	a.readAll(b, src, c)
@@ -89,13 +103,16 @@ func (a *Argument) readAll(b *relation.Base, src *relation.Relation, c *Call) {
 	}
 }
 
-// mostUnitRows is how many rows of one unit are counted as they are, whatever the policy says of what counts in an answer.
+// mostUnitRows is how many rows of one unit are counted as they are, whatever the policy says of what counts in an
+// answer.
 const mostUnitRows = math.MaxInt32
 
-// reach says where a number of one unit lies that is computed from all of its rows: its bounds are those of as many as count in an answer, and
-// those of a group of a key of as many as the policy says, whatever the session wants (docs/privacy.md P8e). bounded gives them for a number of rows;
-// all: whatever the policy says.
-func reach(b *relation.Base, src *relation.Relation, x *expr.Column, bounded func(rows int64, all bool) bounds.Interval) (held bounds.Interval) {
+// reach says where a number of one unit lies that is computed from all of its rows: its bounds are those of as many as
+// count in an answer, and those of a group of a key of as many as the policy says, whatever the session wants
+// (docs/privacy.md P8e). bounded gives them for a number of rows; all: whatever the policy says.
+func reach(b *relation.Base, src *relation.Relation, x *expr.Column,
+	bounded func(rows int64, all bool) bounds.Interval,
+) (held bounds.Interval) {
 	most := src.MaxRowsPerUnit
 	if !src.Proven {
 		most = max(most, mostUnitRows)
@@ -134,13 +151,16 @@ func (c *Call) of(argument query.Scalar) query.Scalar {
 		if c.Name == "mode" {
 			return query.F("pg_catalog.mode() WITHIN GROUP (ORDER BY {})", argument)
 		}
-		return query.F("pg_catalog.{}('{}'::pg_catalog.float8) WITHIN GROUP (ORDER BY {})", c.Name, strconv.FormatFloat(c.Fractions[0], 'g', -1, 64), argument)
+		return query.F("pg_catalog.{}('{}'::pg_catalog.float8) WITHIN GROUP (ORDER BY {})", c.Name,
+			strconv.FormatFloat(c.Fractions[0], 'g', -1, 64), argument)
 	}
 	return query.F("pg_catalog.{}({})", c.Name, argument)
 }
 
 // unitCount prints a count of all rows of a unit.
-func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column, over *query.Over, some bool) query.Scalar {
+func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column, over *query.Over,
+	some bool,
+) query.Scalar {
 	argument := query.Scalar(query.Raw("*"))
 	condition := c.Condition()
 	if !c.Star {
@@ -163,8 +183,8 @@ func counted(b *relation.Base, src *relation.Relation, x *expr.Column, least int
 	return query.F("LEAST({}, {})", count, query.Integer(held.Hi.Num().Int64()))
 }
 
-// unitPick prints an aggregate that picks one of the unit's values. Equal ones have one text, so that it does not matter
-// which of them it is.
+// unitPick prints an aggregate that picks one of the unit's values. Equal ones have one text, so that it does not
+// matter which of them it is.
 func unitPick(c *Call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, error) {
 	x, sql := RowValue(c.Args[0], c.Text)
 	canonical, err := relation.CanonicalText(sql, x)
@@ -189,7 +209,8 @@ func RowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 	return e.AsColumn(nil, name), e.SQL()
 }
 
-// sumOf bounds the sum of so many rows, in steps; all: of values as they are, whatever the policy says of a unit's sum. some: of one at least.
+// sumOf bounds the sum of so many rows, in steps; all: of values as they are, whatever the policy says of a unit's sum.
+// some: of one at least.
 func (a *Argument) sumOf(rows int64, all, some bool) bounds.Interval {
 	least, most, perUnit := a.Lo, a.Hi, a.PerUnit
 	if all {
@@ -202,9 +223,11 @@ func (a *Argument) sumOf(rows int64, all, some bool) bounds.Interval {
 	return bounds.Between(lo, hi)
 }
 
-// unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the number of rows allow. rows is
-// the rest of the call: which rows it reads.
-func unitNumber(b *relation.Base, src *relation.Relation, c *Call, a *Argument, x *expr.Column, rows rowsOf) (query.Scalar, error) {
+// unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the number of rows
+// allow. rows is the rest of the call: which rows it reads.
+func unitNumber(b *relation.Base, src *relation.Relation, c *Call, a *Argument, x *expr.Column, rows rowsOf) (
+	query.Scalar, error,
+) {
 	argument, step, steps := a.SQL, a.Step, bounds.Between(a.Lo, a.Hi)
 	number := query.Scalar(query.Raw("*"))
 	if c.Distinct && distinctNumbers[c.Name] {
@@ -249,18 +272,23 @@ func unitNumber(b *relation.Base, src *relation.Relation, c *Call, a *Argument, 
 	}
 	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), Decimal(step))
 	if c.Name == "avg" {
-		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step), rows.call(query.F("count({})", number)))
+		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step),
+			rows.call(query.F("count({})", number)))
 	}
 	return boundedNumber(c, x, held, value, step)
 }
 
-// boundedNumber clamps a number that counts in steps to where it lies, and casts it to the type of the call, which has all values that count.
-func boundedNumber(c *Call, x *expr.Column, held bounds.Interval, value query.Scalar, step *big.Rat) (query.Scalar, error) {
+// boundedNumber clamps a number that counts in steps to where it lies, and casts it to the type of the call, which has
+// all values that count.
+func boundedNumber(c *Call, x *expr.Column, held bounds.Interval, value query.Scalar, step *big.Rat) (
+	query.Scalar, error,
+) {
 	if step.Cmp(leastStep) < 0 {
 		return nil, TooFine(c.Text)
 	}
 	if !x.Bounds.Within(representable(c.Type)) {
-		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
+		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type",
+			pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
 	held = held.Intersect(representable(c.Type))
 	var clamped query.Scalar = query.Clamp{X: value, Lo: query.Raw(Decimal(held.Lo)), Hi: query.Raw(Decimal(held.Hi))}
@@ -273,7 +301,8 @@ func boundedNumber(c *Call, x *expr.Column, held bounds.Interval, value query.Sc
 // leastStep keeps results far from where a float would underflow, which raises.
 var leastStep = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 800))
 
-// representable gives the numbers that a cast of a numeric to a type takes. Beyond them, numberAs would raise an error for some rows and not for others.
+// representable gives the numbers that a cast of a numeric to a type takes. Beyond them, numberAs would raise an error
+// for some rows and not for others.
 func representable(typ uint32) bounds.Interval {
 	most := new(big.Rat)
 	switch typ {

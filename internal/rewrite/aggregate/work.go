@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// mostPrints bounds how often the SQL of an aggregate's argument prints an expression: for its value, its bounds, and to see
-// whether there is one.
+// mostPrints bounds how often the SQL of an aggregate's argument prints an expression: for its value, its bounds, and
+// to see whether there is one.
 const mostPrints = 4
 
 // pairAggregates are what a statistic of pairs is computed from: their number, sums, products and variances.

@@ -23,7 +23,8 @@ type Binder struct {
 type Stages interface {
 	// Stage plans one over released values (docs/privacy.md P28), or finds the one that was planned before.
 	Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.Stage, error)
-	// Read does so for one over public tables alone (docs/privacy.md P4g), and plans none that is not wanted; nil where there is none.
+	// Read does so for one over public tables alone (docs/privacy.md P4g), and plans none that is not wanted; nil where
+	// there is none.
 	Read(b *relation.Base, query *pg_query.SelectStmt, wanted bool) (*relation.PublicQuery, error)
 }
 
@@ -38,8 +39,8 @@ type kindKey struct {
 	env   *Env
 }
 
-// maxLevels bounds the query levels that one statement may be expanded into: CTEs and views that each read another in two
-// places double at every step.
+// maxLevels bounds the query levels that one statement may be expanded into: CTEs and views that each read another in
+// two places double at every step.
 const maxLevels = 1500
 
 // levelSteps is what a level takes at least.

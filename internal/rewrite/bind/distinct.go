@@ -12,8 +12,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// firstRows binds DISTINCT ON with the unit among its expressions: it keeps the first row of each unit, or of each key of it, in the
-// analyst's order and then by a key of the rows, so that the choice depends on the unit's rows alone (docs/privacy.md P8).
+// firstRows binds DISTINCT ON with the unit among its expressions: it keeps the first row of each unit, or of each key
+// of it, in the analyst's order and then by a key of the rows, so that the choice depends on the unit's rows alone
+// (docs/privacy.md P8).
 func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
 	on := sqltree.DistinctOn(s)
 	order, proofs, work, err := src.TotalOrder()
@@ -58,9 +59,11 @@ type distinctKeys struct {
 	perUnit         bool // and functions of the unit
 }
 
-// firstRowKeys binds the expressions of DISTINCT ON, then those of ORDER BY. A constant orders nothing, and PostgreSQL would read it as
-// the place of a column: it is left out.
-func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *relation.Relation, e *Env) (*distinctKeys, error) {
+// firstRowKeys binds the expressions of DISTINCT ON, then those of ORDER BY. A constant orders nothing, and PostgreSQL
+// would read it as the place of a column: it is left out.
+func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *relation.Relation, e *Env) (
+	*distinctKeys, error,
+) {
 	sc := NewScope(b, src, e)
 	keys := &distinctKeys{distinct: []query.Scalar{src.Unit}, order: []query.Scalar{src.Unit}, bare: true, perUnit: true}
 	for _, n := range on {

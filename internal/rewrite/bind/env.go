@@ -70,7 +70,8 @@ func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
 	for i, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
 		early := w.Recursive && readsAnyOf(c.Ctequery, w.Ctes[i:])
-		e = &Env{outer: e, ctes: map[string]*CTE{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e, early: early}}}
+		e = &Env{outer: e, ctes: map[string]*CTE{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(
+			c.Aliascolnames), env: e, early: early}}}
 	}
 	if e != outer && outer != nil {
 		e.scope = outer.scope

@@ -60,8 +60,8 @@ const (
 	frameExcludeTies
 )
 
-// window binds a call's window, and refuses one that holds rows of several units. The unit is printed in every PARTITION BY, so
-// the test decides what a window means, and not what it may see.
+// window binds a call's window, and refuses one that holds rows of several units. The unit is printed in every
+// PARTITION BY, so the test decides what a window means, and not what it may see.
 func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, error) {
 	def, err := w.definition(f.Over, w.clause)
 	if f.Over.Name != "" { // OVER w
@@ -96,7 +96,8 @@ func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*windo
 		}
 	}
 	if !units {
-		return nil, w.b.Refuse(refusal.Window, node, fmt.Sprintf("the window of %s holds rows of more than one %s", sqltree.FunctionName(f), src.UnitName),
+		return nil, w.b.Refuse(refusal.Window, node, fmt.Sprintf("the window of %s holds rows of more than one %s",
+			sqltree.FunctionName(f), src.UnitName),
 			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.UnitName))
 	}
 	out.partition = append(out.partition[:1], query.Sorted(out.partition[1:])...) // one window whatever their order
@@ -154,16 +155,21 @@ func (w *windowBinder) frame(def *pg_query.WindowDef, node *pg_query.Node) (fram
 	alike := has(frameRange) && len(def.OrderClause) == 0 // all rows are equal in an empty order
 	f := frame{rows: has(frameRows)}
 	f.initial = !f.rows && has(frameStartFirst) && has(frameEndCurrent) && !excluding
-	f.whole = (has(frameStartFirst) || alike && has(frameStartCurrent)) && (has(frameEndLast) || alike && has(frameEndCurrent)) && !excluding
+	f.whole = (has(frameStartFirst) || alike && has(frameStartCurrent)) &&
+		(has(frameEndLast) || alike && has(frameEndCurrent)) && !excluding
 	f.grows = f.whole || has(frameStartFirst) && !excluding
-	f.current = has(frameStartFirst|frameStartCurrent|frameStartPreceding) && has(frameEndLast|frameEndCurrent|frameEndFollowing) && !excluding
+	f.current = has(frameStartFirst|frameStartCurrent|frameStartPreceding) &&
+		has(frameEndLast|frameEndCurrent|frameEndFollowing) && !excluding
 	if !has(frameNonDefault) {
 		return f, nil
 	}
 	if f.rows && has(frameExcludeGroup|frameExcludeTies) {
-		return f, w.b.Refuse(refusal.Window, node, "EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
+		return f,
+			w.b.Refuse(refusal.Window, node,
+				"EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
 	}
-	start, err := w.bound(def, def.StartOffset, frameStartFirst, frameStartCurrent, frameStartPreceding, frameStartFollowing)
+	start, err := w.bound(def, def.StartOffset, frameStartFirst, frameStartCurrent, frameStartPreceding,
+		frameStartFollowing)
 	if err != nil {
 		return f, err
 	}
@@ -179,7 +185,10 @@ func (w *windowBinder) frame(def *pg_query.WindowDef, node *pg_query.Node) (fram
 		mode = "GROUPS"
 	}
 	exclude := ""
-	for bit, what := range map[int]string{frameExcludeCurrent: "CURRENT ROW", frameExcludeGroup: "GROUP", frameExcludeTies: "TIES"} {
+	for bit, what := range map[int]string{
+		frameExcludeCurrent: "CURRENT ROW", frameExcludeGroup: "GROUP",
+		frameExcludeTies: "TIES",
+	} {
 		if has(bit) {
 			exclude = " EXCLUDE " + what
 		}
@@ -189,7 +198,9 @@ func (w *windowBinder) frame(def *pg_query.WindowDef, node *pg_query.Node) (fram
 }
 
 // bound prints one end of a frame.
-func (w *windowBinder) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (query.Scalar, error) {
+func (w *windowBinder) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (
+	query.Scalar, error,
+) {
 	bits := int(def.FrameOptions)
 	switch {
 	case bits&first != 0:
@@ -214,18 +225,23 @@ func (w *windowBinder) bound(def *pg_query.WindowDef, offset *pg_query.Node, fir
 	return query.F("{}{}", n, side), err
 }
 
-// distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for an
-// offset below zero where there is a row: the sums have to be total, and the sign known.
+// distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for
+// an offset below zero where there is a row: the sums have to be total, and the sign known.
 func (w *windowBinder) distance(key, offset *pg_query.Node) (query.Scalar, error) {
 	x, err := w.sc.Expression(key)
 	if err != nil {
 		return nil, err
 	}
 	if t := aggregate.BaseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || pgresolve.IsTime(t)) {
-		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1}}}}
+		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{
+			TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{
+				Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1,
+			}},
+		}}
 	}
 	operation := func(name string, l, r *pg_query.Node) *pg_query.Node {
-		return pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(name)}, l, r, int32(sqltree.LocationOf(offset)))
+		return pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(name)}, l, r,
+			int32(sqltree.LocationOf(offset)))
 	}
 	for _, name := range []string{"-", "+"} {
 		if _, err := w.sc.Expression(operation(name, key, offset)); err != nil {
@@ -237,18 +253,20 @@ func (w *windowBinder) distance(key, offset *pg_query.Node) (query.Scalar, error
 	if err != nil {
 		return nil, err
 	}
-	positive, err := fixed.Condition(operation(">=", offset, pg_query.MakeAConstStrNode("0", int32(sqltree.LocationOf(offset)))))
+	positive, err := fixed.Condition(operation(">=", offset, pg_query.MakeAConstStrNode(
+		"0", int32(sqltree.LocationOf(offset)))))
 	if err != nil {
 		return nil, err
 	}
 	if holds, known := fixed.constant(positive); w.b.Lookup != nil && (!known || !holds) {
-		return nil, w.b.Error(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
+		return nil, w.b.Error(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function",
+			"")
 	}
 	return d.SQL(), nil
 }
 
-// over prints the window of a call: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
-// and with the frame where the function heeds it.
+// over prints the window of a call: with a key of the rows behind the analyst's order where equal rows must not be
+// interchangeable, and with the frame where the function heeds it.
 func (w *windowBinder) over(win *window, total, framed bool) (*query.Over, error) {
 	over := &query.Over{Partition: win.partition, Order: win.order}
 	if framed {

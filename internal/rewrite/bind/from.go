@@ -15,7 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// fromItem binds one FROM item; inner joins stay open, outer joins are solved. beside are the items that LATERAL may read.
+// fromItem binds one FROM item; inner joins stay open, outer joins are solved. beside are the items that LATERAL may
+// read.
 func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.JoinGraph) (*relation.JoinGraph, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_JoinExpr:
@@ -27,7 +28,8 @@ func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.JoinGraph) 
 		}
 		return &relation.JoinGraph{Items: []*relation.Relation{r}, Columns: r.Columns}, nil
 	}
-	return nil, b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries and joins.")
+	return nil, b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables",
+		"Use tables, subqueries and joins.")
 }
 
 // Columns binds FROM items to resolve names: they are not joined.
@@ -91,8 +93,11 @@ func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relatio
 	if v.Schemaname == "" {
 		if c := e.FindCTE(v.Relname); c != nil {
 			if c.early {
-				r, err := b.readItem(&pg_query.Node{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{Relname: v.Relname, Inh: true, Relpersistence: "p"}}}, e,
-					refusal.New(refusal.Recursive, fmt.Sprintf("%q of WITH RECURSIVE cannot be combined with private tables", v.Relname), pgerr.Hint("Write JOIN generate_series(1, n) for a number of steps.")))
+				r, err := b.readItem(&pg_query.Node{Node: &pg_query.Node_RangeVar{
+					RangeVar: &pg_query.RangeVar{Relname: v.Relname, Inh: true, Relpersistence: "p"},
+				}}, e,
+					refusal.New(refusal.Recursive, fmt.Sprintf("%q of WITH RECURSIVE cannot be combined with private tables",
+						v.Relname), pgerr.Hint("Write JOIN generate_series(1, n) for a number of steps.")))
 				if err != nil {
 					return nil, err
 				}
@@ -127,7 +132,8 @@ func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relatio
 func ViewQuery(w *schema.Relation) (*pg_query.SelectStmt, error) {
 	tree, err := pg_query.Parse(w.Definition)
 	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
-		return nil, refusal.New(refusal.Database, fmt.Sprintf("the definition of view %q cannot be analysed", w.Name.Relation))
+		return nil, refusal.New(refusal.Database, fmt.Sprintf("the definition of view %q cannot be analysed",
+			w.Name.Relation))
 	}
 	return tree.Stmts[0].Stmt.GetSelectStmt(), nil
 }
@@ -147,7 +153,9 @@ func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 }
 
 // joinExpr binds a JOIN. An inner one joins the graph of its items; any other becomes one relation.
-func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.JoinGraph) (*relation.JoinGraph, error) {
+func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.JoinGraph) (
+	*relation.JoinGraph, error,
+) {
 	inner := j.Jointype == pg_query.JoinType_JOIN_INNER
 	if !inner {
 		beside = &relation.JoinGraph{} // an outer join becomes one relation, which must not read others
@@ -185,8 +193,8 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 	return joined, nil
 }
 
-// foldKept reads the public side of an outer join whose rows are kept, unless it is a table: its rows are the groups, whatever they are
-// computed from.
+// foldKept reads the public side of an outer join whose rows are kept, unless it is a table: its rows are the groups,
+// whatever they are computed from.
 func (b *Binder) foldKept(kind pg_query.JoinType, left, right *relation.JoinGraph) error {
 	kept, other := left, right
 	switch kind {
@@ -218,9 +226,14 @@ type onClause struct {
 }
 
 // joinConditions binds the conditions of a join.
-func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, right *relation.JoinGraph, e *Env) (*onClause, error) {
+func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, right *relation.JoinGraph, e *Env) (
+	*onClause, error,
+) {
 	b.Take(2 * (len(left.Columns) + len(right.Columns))) // they are copied, and found by name
-	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
+	both := &relation.JoinGraph{
+		Items:   append(slices.Clone(left.Items), right.Items...),
+		Columns: append(slices.Clone(left.Columns), right.Columns...),
+	}
 	on := &onClause{using: sqltree.StringList(j.UsingClause)}
 	if j.IsNatural {
 		on.using = commonNames(left.AsRelation(), right.AsRelation())
@@ -232,7 +245,8 @@ func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, ri
 		}
 		r, err := right.AsRelation().Find("", name)
 		if err != nil || l == nil || r == nil {
-			return nil, b.Error(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
+			return nil, b.Error(pgerr.UndefinedColumn, n, fmt.Sprintf(
+				"column %q specified in USING clause does not exist in both tables", name), "")
 		}
 		same, err := expr.Equal(l.Value, r.Value, &Scope{binder: b, rel: both.AsRelation(), env: e}, sqltree.LocationOf(n))
 		if err != nil {
@@ -267,7 +281,10 @@ func innerJoin(left, right *relation.JoinGraph, on *onClause) *relation.JoinGrap
 		r, _ := right.AsRelation().Find("", name)
 		r.Hidden = true
 	}
-	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
+	both := &relation.JoinGraph{
+		Items:   append(slices.Clone(left.Items), right.Items...),
+		Columns: append(slices.Clone(left.Columns), right.Columns...),
+	}
 	both.Conditions = append(append(left.Conditions, right.Conditions...), on.conds...)
 	both.Equal.Merge(left.Equal)
 	both.Equal.Merge(right.Equal)
@@ -287,7 +304,9 @@ func mergedFirst(columns []*relation.Column, using []string) {
 }
 
 // outerJoin solves both sides and joins them as one relation.
-func (b *Binder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, left, right *relation.JoinGraph, on *onClause) (*relation.JoinGraph, error) {
+func (b *Binder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, left, right *relation.JoinGraph, on *onClause) (
+	*relation.JoinGraph, error,
+) {
 	l, err := b.SolveJoins(left, nil)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// groupedRows plans a subquery that groups private rows by the unit or by a key that determines it, and perhaps by more: rows that are
-// again one unit's each, with aggregates whose bounds the SQL enforces. Public rows may be grouped by anything.
+// groupedRows plans a subquery that groups private rows by the unit or by a key that determines it, and perhaps by
+// more: rows that are again one unit's each, with aggregates whose bounds the SQL enforces. Public rows may be grouped
+// by anything.
 func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
 	sc := NewScope(b, src, e)
 	groups, err := b.GroupNodes(s, sc)
@@ -59,7 +60,9 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	}
 	out := &pg_query.SelectStmt{WindowClause: windowClause}
 	for _, t := range list {
-		out.TargetList = append(out.TargetList, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}}})
+		out.TargetList = append(out.TargetList, &pg_query.Node{
+			Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}},
+		})
 	}
 	if out, inner, err = b.withWindows(out, inner, e); err != nil {
 		return nil, err
@@ -76,8 +79,8 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	return r, nil
 }
 
-// oneUnitKeys refuses groups by a key of one unit that may be NULL and no other that determines the unit: those of NULL would be rows of
-// several units (docs/privacy.md P4f).
+// oneUnitKeys refuses groups by a key of one unit that may be NULL and no other that determines the unit: those of NULL
+// would be rows of several units (docs/privacy.md P4f).
 func (b *Binder) oneUnitKeys(s *pg_query.SelectStmt, src *relation.Relation) error {
 	if !src.Private() || !sqltree.Aggregates(s) && len(s.DistinctClause) == 0 {
 		return nil
@@ -91,7 +94,8 @@ func (b *Binder) oneUnitKeys(s *pg_query.SelectStmt, src *relation.Relation) err
 			continue
 		}
 		if _, declared := b.OneUnitKey(c); declared {
-			return b.Refuse(refusal.UnitKey, sqltree.FirstTarget(s), fmt.Sprintf("%s may be NULL, and the group of NULL would hold rows of more than one %s", c.Name, src.UnitName),
+			return b.Refuse(refusal.UnitKey, sqltree.FirstTarget(s),
+				fmt.Sprintf("%s may be NULL, and the group of NULL would hold rows of more than one %s", c.Name, src.UnitName),
 				fmt.Sprintf("Add to the WHERE: %s IS NOT NULL.", strings.TrimPrefix(c.Table+"."+c.Name, ".")))
 		}
 	}
@@ -185,7 +189,8 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 // addAggregates adds the aggregate calls as columns a1, a2…
 func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Scope, perUnit bool) error {
 	if len(c.Intervals) > 0 || len(c.Withins) > 0 {
-		return refusal.New(refusal.Interval, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
+		return refusal.New(refusal.Interval, "the rows of one person carry no noise",
+			pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
 	}
 	add := aggregate.AddUnitAggregate
 	if !d.Source.Private() {

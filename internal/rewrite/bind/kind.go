@@ -136,7 +136,9 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (Kind, error) {
 	case *pg_query.Node_RangeFunction:
 		return Public, nil
 	case *pg_query.Node_RangeTableSample:
-		return 0, b.Refuse(refusal.Tablesample, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
+		return 0, b.Refuse(refusal.Tablesample, n, "TABLESAMPLE is not supported",
+			"Leave it out: noise takes nothing from large tables.")
 	}
-	return 0, b.Refuse(refusal.FromItem, n, "this kind of FROM item is not supported", "Use tables, subqueries, joins, VALUES and functions.")
+	return 0, b.Refuse(refusal.FromItem, n, "this kind of FROM item is not supported",
+		"Use tables, subqueries, joins, VALUES and functions.")
 }

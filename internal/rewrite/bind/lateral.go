@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// lateral binds a LATERAL subquery that reads columns of the items before it. Over a private table it has to equate the units of
-// both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row of the items
-// before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
+// lateral binds a LATERAL subquery that reads columns of the items before it. Over a private table it has to equate the
+// units of both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row
+// of the items before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
 func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
 	around := NewScope(b, beside.AsRelation(), e)
 	inner := &Env{outer: e, scope: around}
@@ -53,7 +53,8 @@ func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Join
 }
 
 func (b *Binder) refuseLateral(sub *pg_query.SelectStmt) error {
-	return b.Refuse(refusal.SubqueryOnUnit, sqltree.FirstTarget(sub), "a LATERAL subquery over a private table must equate the units of both sides",
+	return b.Refuse(refusal.SubqueryOnUnit, sqltree.FirstTarget(sub),
+		"a LATERAL subquery over a private table must equate the units of both sides",
 		"Add WHERE inner.unit = outer.unit to it.")
 }
 
@@ -79,13 +80,18 @@ func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*re
 	return r, nil
 }
 
-// lateralFirst binds ORDER BY … LIMIT 1: it keeps the first row of a unit, since all rows are of one (docs/privacy.md P4c).
+// lateralFirst binds ORDER BY … LIMIT 1: it keeps the first row of a unit, since all rows are of one (docs/privacy.md
+// P4c).
 func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (*relation.Relation, error) {
-	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil && sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
+	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil &&
+		sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
 	plain := sqltree.Clone(sub)
 	plain.LimitCount = nil
-	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil || b.plainSubquery(plain) != nil {
-		return nil, b.Refuse(refusal.Limit, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT", "Use LIMIT 1, or number the rows per unit.")
+	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE ||
+		len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil ||
+		b.plainSubquery(plain) != nil {
+		return nil, b.Refuse(refusal.Limit, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT",
+			"Use LIMIT 1, or number the rows per unit.")
 	}
 	src, err := b.Source(plain, e)
 	if err != nil {

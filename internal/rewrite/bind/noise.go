@@ -26,23 +26,29 @@ func IntervalFunction(f *pg_query.FuncCall) aggregate.Derived {
 	if len(names) != 2 || names[0] != "dpproxy" {
 		return ""
 	}
-	return map[string]aggregate.Derived{"interval_low": aggregate.DerivedLow, "interval_high": aggregate.DerivedHigh, "noise_stddev": aggregate.DerivedStddev}[names[1]]
+	return map[string]aggregate.Derived{
+		"interval_low": aggregate.DerivedLow, "interval_high": aggregate.DerivedHigh,
+		"noise_stddev": aggregate.DerivedStddev,
+	}[names[1]]
 }
 
 // interval replaces such a call by a column of the block.
-func (c *AggregateSplitter) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (*pg_query.Node, bool, error) {
+func (c *AggregateSplitter) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (
+	*pg_query.Node, bool, error,
+) {
 	if len(f.Args) == 1 && f.Args[0].GetFuncCall().GetOver() != nil && what != aggregate.DerivedStddev {
 		return n, true, nil // of a sum over groups
 	}
 	if len(f.Args) != 1 || !sqltree.IsAggregate(f.Args[0]) {
-		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
+		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the argument must be one aggregate over private rows",
+			"Write dpproxy.interval_low(avg(x)), and compute above it.")
 	}
 	c.Intervals = append(c.Intervals, Interval{c.call(f.Args[0]), what, n})
 	return sqltree.ColumnRef(c.table, fmt.Sprintf("i%d", len(c.Intervals))), false, nil
 }
 
-// Within is a call of dpproxy.within(agg, margin): the aggregate itself, whose release gets what keeps the margin in place
-// of its share of ε.
+// Within is a call of dpproxy.within(agg, margin): the aggregate itself, whose release gets what keeps the margin in
+// place of its share of ε.
 type Within struct {
 	Call   int
 	Margin float64
@@ -52,11 +58,13 @@ type Within struct {
 // within replaces such a call by the aggregate.
 func (c *AggregateSplitter) within(n *pg_query.Node, f *pg_query.FuncCall) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 2 || !sqltree.IsAggregate(f.Args[0]) {
-		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the first argument must be one aggregate over private rows", "Write dpproxy.within(count(*), 20), and compute above it.")
+		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the first argument must be one aggregate over private rows",
+			"Write dpproxy.within(count(*), 20), and compute above it.")
 	}
 	margin, ok := positive(f.Args[1])
 	if !ok {
-		return nil, false, c.b.Error(pgerr.InvalidParameterValue, n, "the margin must be a positive constant", "Write dpproxy.within(count(*), 20).")
+		return nil, false, c.b.Error(pgerr.InvalidParameterValue, n, "the margin must be a positive constant",
+			"Write dpproxy.within(count(*), 20).")
 	}
 	i := c.call(f.Args[0])
 	c.Withins = append(c.Withins, Within{i, margin, n})

@@ -8,10 +8,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// pushedDown moves conditions into the subqueries of FROM that they read, as PostgreSQL does: what is computed there of the columns that they
-// compare has the narrower bounds that it would have if the client had written them there. That is worth it only where something is computed.
-// A condition moves if it reads nothing but columns that one plain subquery passes on; beside other items an equality stays, as it may make a
-// row of the join one. The query stays as it was; a changed copy is returned.
+// pushedDown moves conditions into the subqueries of FROM that they read, as PostgreSQL does: what is computed there of
+// the columns that they compare has the narrower bounds that it would have if the client had written them there. That
+// is worth it only where something is computed. A condition moves if it reads nothing but columns that one plain
+// subquery passes on; beside other items an equality stays, as it may make a row of the join one. The query stays as it
+// was; a changed copy is returned.
 func pushedDown(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 	if s.WhereClause == nil {
 		return s
@@ -48,8 +49,8 @@ func pushedDown(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 	return out
 }
 
-// joined lists the subqueries of FROM that compute columns of rows and are joined by inner joins alone: a row of theirs that a condition drops
-// is in no row of the join. An alias of a join hides their names.
+// joined lists the subqueries of FROM that compute columns of rows and are joined by inner joins alone: a row of theirs
+// that a condition drops is in no row of the join. An alias of a join hides their names.
 func joined(from []*pg_query.Node) (items []*pg_query.RangeSubselect) {
 	for _, n := range from {
 		if j := n.GetJoinExpr(); j != nil && j.Jointype == pg_query.JoinType_JOIN_INNER && j.Alias == nil {
@@ -82,7 +83,8 @@ func firstColumn(condition *pg_query.Node) (first *pg_query.ColumnRef) {
 
 // projects says that a query computes columns of rows, each of which is one of its own.
 func projects(s *pg_query.SelectStmt) bool {
-	plain := s.Op == pg_query.SetOperation_SETOP_NONE && len(s.FromClause) > 0 && len(s.DistinctClause) == 0 && s.LimitCount == nil && s.LimitOffset == nil && !sqltree.Aggregates(s)
+	plain := s.Op == pg_query.SetOperation_SETOP_NONE && len(s.FromClause) > 0 && len(s.DistinctClause) == 0 &&
+		s.LimitCount == nil && s.LimitOffset == nil && !sqltree.Aggregates(s)
 	return plain && !slices.ContainsFunc(s.TargetList, sqltree.HasWindow) &&
 		slices.ContainsFunc(s.TargetList, func(t *pg_query.Node) bool { return t.GetResTarget().Val.GetColumnRef() == nil })
 }
@@ -123,7 +125,8 @@ func (p passing) column(ref *pg_query.ColumnRef) *pg_query.Node {
 		return nil
 	}
 	name := path[len(path)-1]
-	if name == "" || len(path) > 2 || len(path) == 2 && path[0] != p.alias || len(path) == 1 && name == p.alias { // s.*, or whole rows
+	// s.*, or whole rows
+	if name == "" || len(path) > 2 || len(path) == 2 && path[0] != p.alias || len(path) == 1 && name == p.alias {
 		return nil
 	}
 	var named, stars []*pg_query.ColumnRef // nil among the named: it is computed
@@ -138,7 +141,8 @@ func (p passing) column(ref *pg_query.ColumnRef) *pg_query.Node {
 	}
 	var fields []*pg_query.Node
 	switch {
-	case len(named) == 1 && named[0] != nil: // a star that has it too makes the name ambiguous, which PostgreSQL has refused
+	// a star that has it too makes the name ambiguous, which PostgreSQL has refused
+	case len(named) == 1 && named[0] != nil:
 		fields = named[0].Fields
 	case len(named) == 0 && len(stars) == 1:
 		of := stars[0].Fields
@@ -146,7 +150,9 @@ func (p passing) column(ref *pg_query.ColumnRef) *pg_query.Node {
 	default:
 		return nil
 	}
-	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{Fields: fields, Location: ref.Location}}}
+	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{
+		ColumnRef: &pg_query.ColumnRef{Fields: fields, Location: ref.Location},
+	}}
 }
 
 // all is the conjunction of conditions; nil: there are none.

@@ -6,8 +6,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// publicRows gives the rows of a query over public tables alone: a relation, or where it binds to none, as with windows and LIMIT, the rows
-// themselves, which are read when the statement is planned (docs/privacy.md P4g). What is read is as much as can be read at once.
+// publicRows gives the rows of a query over public tables alone: a relation, or where it binds to none, as with windows
+// and LIMIT, the rows themselves, which are read when the statement is planned (docs/privacy.md P4g). What is read is
+// as much as can be read at once.
 func (b *Binder) publicRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
 	if b.stages == nil || b.partOfRead {
 		return b.rows(s, e)
@@ -37,8 +38,8 @@ func (b *Binder) publicRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation,
 	return nil, refused
 }
 
-// read finds what was made of a public query that stands by itself to be read; where nothing was, it is made if it is wanted. nil: it cannot
-// be read.
+// read finds what was made of a public query that stands by itself to be read; where nothing was, it is made if it is
+// wanted. nil: it cannot be read.
 func (b *Binder) read(s *pg_query.SelectStmt, e *Env, wanted bool) (*relation.PublicQuery, error) {
 	query, err := standalone(s, e)
 	if err != nil {

@@ -18,11 +18,12 @@ import (
 const maxScalarText = 16 << 10
 
 // unitScalar binds a scalar subquery that aggregates private rows of the outer row's own unit:
-// (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (docs/privacy.md P7), and the SQL enforces the
-// bounds of its value. nil: the subquery has another form.
+// (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (docs/privacy.md P7), and the SQL
+// enforces the bounds of its value. nil: the subquery has another form.
 func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	if sub.Op != pg_query.SetOperation_SETOP_NONE || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
-		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) || s.binder.plainSubquery(sub) != nil {
+		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) ||
+		s.binder.plainSubquery(sub) != nil {
 		return nil, nil
 	}
 	inner := *s.binder
@@ -33,7 +34,9 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		return nil, err
 	}
 	sc := &Scope{binder: s.binder, rel: r, env: e, outer: s}
-	if !s.semiJoined(r) || slices.ContainsFunc(sub.GroupClause, func(key *pg_query.Node) bool { return !sc.oneValue(key) }) {
+	if !s.semiJoined(r) || slices.ContainsFunc(sub.GroupClause, func(key *pg_query.Node) bool {
+		return !sc.oneValue(key)
+	}) {
 		return nil, nil
 	}
 	if err := s.sameKind(node, r); err != nil {
@@ -67,7 +70,9 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	}
 	s.use(r)
 	subquery := func(x query.Scalar) query.Subquery {
-		return query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x}}, From: &query.Derived{Query: r.Select(d.Outputs...), As: d.Alias}}}
+		return query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x}}, From: &query.Derived{
+			Query: r.Select(d.Outputs...), As: d.Alias,
+		}}}
 	}
 	clamped := x.Read() // its bounds are enforced where the outer expression relies on them
 	if !x.ReadsBeyond() {
@@ -75,30 +80,40 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	}
 	sql := subquery(x.SQL())
 	if len(query.Key(sql)) > maxScalarText {
-		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
+		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex",
+			"Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
 	if inside := x.AllInside(); inside != nil {
 		value.Column().InBounds = subquery(inside)
 	}
 	value.Column().Clamped = subquery(clamped.SQL())
-	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.CorrelatedSteps() + relation.PairSteps}), true
+	value.Column().Work, value.Column().Subquery = x.Work().Plus(
+		expr.Work{Row: d.Result.CorrelatedSteps() + relation.PairSteps}), true
 	return value, nil
 }
 
-// oneValue says that a key of GROUP BY has one value in all rows of a subquery, since its WHERE equates it with a column of the row outside:
-// there is one group, or none.
+// oneValue says that a key of GROUP BY has one value in all rows of a subquery, since its WHERE equates it with a
+// column of the row outside: there is one group, or none.
 func (s *Scope) oneValue(key *pg_query.Node) bool {
 	c := s.bare(key)
-	return c != nil && slices.ContainsFunc(s.rel.Correlated, func(q relation.Correlation) bool { return q.Inner == c && q.Scope == s.outer })
+	return c != nil && slices.ContainsFunc(s.rel.Correlated, func(q relation.Correlation) bool {
+		return q.Inner == c &&
+			q.Scope == s.outer
+	})
 }
 
 // ofRows makes an output NULL where there are no rows, as it is of a subquery that has no group then.
 func ofRows(output *pg_query.Node) *pg_query.Node {
-	rows := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("count")}, AggStar: true}}}
-	some := pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(">")}, rows, pg_query.MakeAConstIntNode(0, -1), -1)
+	rows := &pg_query.Node{Node: &pg_query.Node_FuncCall{
+		FuncCall: &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("count")}, AggStar: true},
+	}}
+	some := pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(">")}, rows,
+		pg_query.MakeAConstIntNode(0, -1), -1)
 	when := &pg_query.CaseWhen{Expr: some, Result: output}
-	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: when}}}}}}
+	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{
+		CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: when}}}},
+	}}
 }
 
 // asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.

@@ -18,7 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Key is equal only for expressions that mean the same in the scope. Names below a subquery may be its own, so they stay.
+// Key is equal only for expressions that mean the same in the scope. Names below a subquery may be its own, so they
+// stay.
 func (s *Scope) Key(n *pg_query.Node) string {
 	var resolve func(n *pg_query.Node) (*pg_query.Node, bool, error)
 	resolve = func(n *pg_query.Node) (*pg_query.Node, bool, error) {
@@ -45,8 +46,8 @@ type Scope struct {
 	read       []*expr.Column // columns of this level that subquery expressions have read
 }
 
-// NewScope makes the scope of a query level over a relation, in an environment. Inside a subquery expression it is nested in that of the
-// query around it.
+// NewScope makes the scope of a query level over a relation, in an environment. Inside a subquery expression it is
+// nested in that of the query around it.
 func NewScope(b *Binder, rel *relation.Relation, e *Env) *Scope {
 	return &Scope{binder: b, rel: rel, env: e, outer: e.enclosing()}
 }
@@ -68,7 +69,8 @@ func (s *Scope) Column(fields []string, location int) (*expr.Column, error) {
 		return x, err
 	}
 	if c == nil {
-		return nil, s.binder.RefuseAt(refusal.SubqueryForm, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+		return nil, s.binder.RefuseAt(refusal.SubqueryForm, location, fmt.Sprintf("column %q cannot be used here",
+			fields[len(fields)-1]),
 			"A subquery over private rows cannot refer to a row outside. Join on the unit, or write FROM public LEFT JOIN private … GROUP BY the key of the public table.")
 	}
 	return c.Value, nil
@@ -95,7 +97,8 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 	if len(fields) == 1 {
 		for _, c := range s.rel.Columns {
 			if c.Table == name {
-				return nil, refusal.New(refusal.Rows, "whole rows of a private table are never returned", pgerr.Hint("Name the columns to aggregate."))
+				return nil, refusal.New(refusal.Rows, "whole rows of a private table are never returned",
+					pgerr.Hint("Name the columns to aggregate."))
 			}
 		}
 	}
@@ -132,11 +135,12 @@ func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
 	return x, err
 }
 
-// wholeKeys is how many values an expression over numbers of one unit may have, whatever these are, for all of them to be groups of a key.
+// wholeKeys is how many values an expression over numbers of one unit may have, whatever these are, for all of them to
+// be groups of a key.
 var wholeKeys = expr.Limits{Listed: 1000, Computed: 1000}
 
-// Expression builds a row-level expression over the scope. Where it computes with numbers of one unit it is a column of its own: of what they are,
-// where that is total, with the bounds of what they count as (docs/privacy.md P8e).
+// Expression builds a row-level expression over the scope. Where it computes with numbers of one unit it is a column of
+// its own: of what they are, where that is total, with the bounds of what they count as (docs/privacy.md P8e).
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 	reading := &expr.Reading{As: expr.AsExact}
 	exact, err := s.build(n, reading.Build)
@@ -174,7 +178,9 @@ func (s *Scope) Bounded(n *pg_query.Node) (*expr.Expr, error) {
 }
 
 // build builds an expression. Where it is refused, public columns in it get the bounds of their rows first.
-func (s *Scope) build(n *pg_query.Node, build func(*pg_query.Node, expr.Scope) (*expr.Expr, error)) (*expr.Expr, error) {
+func (s *Scope) build(n *pg_query.Node, build func(*pg_query.Node, expr.Scope) (*expr.Expr, error)) (
+	*expr.Expr, error,
+) {
 	n = s.hoisted(n)
 	e, err := build(n, s)
 	var refused *expr.Refusal
@@ -190,7 +196,8 @@ func (s *Scope) build(n *pg_query.Node, build func(*pg_query.Node, expr.Scope) (
 	return e, s.binder.Refusal(err)
 }
 
-// boundPublic gives public columns that an expression reads the bounds of their rows, and says whether one has new ones.
+// boundPublic gives public columns that an expression reads the bounds of their rows, and says whether one has new
+// ones.
 func (s *Scope) boundPublic(n *pg_query.Node) (bounded bool, failed error) {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		for at := s; at != nil && failed == nil; at = at.outer {
@@ -221,7 +228,8 @@ func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
 	var out []relation.Correlation
 	for _, q := range conds {
 		a := q.GetAExpr()
-		if s.outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+		if s.outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 ||
+			a.Name[0].GetString_().GetSval() != "=" {
 			continue
 		}
 		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
@@ -282,7 +290,8 @@ func (s *Scope) constantInteger(n *pg_query.Node, what string, least int64) (int
 	if i := bounds.FloorInt(v.Lo); i >= least && i <= maxWindowOffset {
 		return i, nil
 	}
-	return 0, s.binder.Error(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
+	return 0, s.binder.Error(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least,
+		maxWindowOffset), "")
 }
 
 // maxWindowOffset bounds constants of windows. No unit has that many rows.

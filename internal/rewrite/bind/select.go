@@ -46,7 +46,8 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 		return nil, err
 	}
 	if sqltree.DistinctOn(s) != nil && !src.Private() {
-		return nil, b.Refuse(refusal.Distinct, s.DistinctClause[0], "DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
+		return nil, b.Refuse(refusal.Distinct, s.DistinctClause[0],
+			"DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
 	}
 	if sqltree.DistinctOn(s) != nil && src.Private() {
 		if src, err = b.firstRows(s, src, e); err != nil {
@@ -63,7 +64,8 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 // distinctGroups binds SELECT DISTINCT … GROUP BY; groups of private rows have to name the unit.
 func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*relation.Relation, error) {
 	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), b.DeterminesUnit) {
-		return nil, b.Refuse(refusal.Distinct, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))
+		return nil, b.Refuse(refusal.Distinct, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons",
+			fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))
 	}
 	return b.DistinctRows(r)
 }
@@ -72,9 +74,12 @@ func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*
 func (b *Binder) plainSubquery(s *pg_query.SelectStmt) error {
 	switch {
 	case b.partOfRead && (s.LimitCount != nil || s.LimitOffset != nil):
-		return refusal.New(refusal.Limit, "LIMIT and OFFSET beside private rows choose among rows of public tables alone", pgerr.Hint("Write them in a query that reads public tables of the policy, and no row around it."))
+		return refusal.New(refusal.Limit, "LIMIT and OFFSET beside private rows choose among rows of public tables alone",
+			pgerr.Hint("Write them in a query that reads public tables of the policy, and no row around it."))
 	case !b.choosesNothing(s.LimitCount, false) || !b.choosesNothing(s.LimitOffset, true):
-		return refusal.New(refusal.Limit, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
+		return refusal.New(refusal.Limit, "LIMIT and OFFSET choose among rows of different persons",
+			pgerr.Hint(
+				"Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
 	case len(s.LockingClause) > 0:
 		return refusal.New(refusal.ReadOnly, "row locks are not available")
 	case s.IntoClause != nil:
@@ -83,8 +88,9 @@ func (b *Binder) plainSubquery(s *pg_query.SelectStmt) error {
 	return nil
 }
 
-// choosesNothing says that there is no LIMIT or OFFSET, or a parameter that is NULL or OFFSET 0. An analysis knows no values: there every
-// parameter passes, and each plan looks again. Constants that choose nothing are gone (sqltree.DropLimits).
+// choosesNothing says that there is no LIMIT or OFFSET, or a parameter that is NULL or OFFSET 0. An analysis knows no
+// values: there every parameter passes, and each plan looks again. Constants that choose nothing are gone
+// (sqltree.DropLimits).
 func (b *Binder) choosesNothing(n *pg_query.Node, offset bool) bool {
 	if n == nil {
 		return true

@@ -17,11 +17,12 @@ import (
 
 // setWords are the set operations as SQL writes them.
 var setWords = map[pg_query.SetOperation]string{
-	pg_query.SetOperation_SETOP_UNION: "UNION", pg_query.SetOperation_SETOP_INTERSECT: "INTERSECT", pg_query.SetOperation_SETOP_EXCEPT: "EXCEPT",
+	pg_query.SetOperation_SETOP_UNION: "UNION", pg_query.SetOperation_SETOP_INTERSECT: "INTERSECT",
+	pg_query.SetOperation_SETOP_EXCEPT: "EXCEPT",
 }
 
-// setOperation combines the rows of two queries unit by unit (docs/privacy.md P8). All but UNION ALL compare rows, which have to name their
-// unit: else a row of one person would decide about another's.
+// setOperation combines the rows of two queries unit by unit (docs/privacy.md P8). All but UNION ALL compare rows,
+// which have to name their unit: else a row of one person would decide about another's.
 func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
 	word := setWords[s.Op]
 	l, err := b.mustRelation(s.Larg, e)
@@ -53,7 +54,10 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
 		word += " ALL"
 	}
-	out.From = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.Select(left...), r.Select(right...)}}, As: alias}
+	out.From = &query.Derived{
+		Query: &query.SetOp{Op: word, Of: []query.Query{l.Select(left...), r.Select(right...)}},
+		As:    alias,
+	}
 	if s.Op == pg_query.SetOperation_SETOP_UNION && l.Foldable(nil) && r.Foldable(nil) {
 		if out, err = b.FoldConstants(out.From, out.Columns); err != nil || s.All {
 			return out, err
@@ -77,13 +81,16 @@ func (b *Binder) combinable(word string, l, r *relation.Relation) error {
 		return refusal.New(refusal.MixedUnits, word+" of rows with different privacy units is not supported")
 	}
 	if !b.SameUnitType(append(slices.Clone(l.Tables), r.Tables...)) {
-		return refusal.New(refusal.MixedUnits, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.UnitName))
+		return refusal.New(refusal.MixedUnits, fmt.Sprintf(
+			"%s of tables whose %s columns have different types is not supported", word, l.UnitName))
 	}
 	return nil
 }
 
 // combineColumns adds the columns of a set operation to out, and gives what each side has to select for them.
-func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, alias *query.Alias, l, r *relation.Relation) (left, right []query.Output, err error) {
+func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, alias *query.Alias, l,
+	r *relation.Relation,
+) (left, right []query.Output, err error) {
 	if l.Private() {
 		out.Unit = alias.Column("u")
 		left, right = []query.Output{{X: l.Unit, Name: "u"}}, []query.Output{{X: r.Unit, Name: "u"}}
@@ -98,10 +105,12 @@ func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, 
 		case pg_query.SetOperation_SETOP_EXCEPT:
 			c.Nullable = x.Nullable()
 		case pg_query.SetOperation_SETOP_INTERSECT:
-			c.Nullable, c.NullBefore = x.Nullable() && y.Nullable(), c.Nullable || c.NullBefore // PostgreSQL pushes conditions down to both sides
+			// PostgreSQL pushes conditions down to both sides
+			c.Nullable, c.NullBefore = x.Nullable() && y.Nullable(), c.Nullable || c.NullBefore
 		}
 		lsql, rsql := x.SQL(), y.SQL()
-		if s.Op != pg_query.SetOperation_SETOP_UNION { // one of several equal rows stays: they have to look alike (docs/privacy.md P8)
+		// one of several equal rows stays: they have to look alike (docs/privacy.md P8)
+		if s.Op != pg_query.SetOperation_SETOP_UNION {
 			if lsql, err = relation.CanonicalText(lsql, c); err != nil {
 				return nil, nil, err
 			}
@@ -125,7 +134,8 @@ func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, 
 		kept := lv[i].KeptBy(x) && rv[i].KeptBy(y)
 		c.Work = x.Work().Plus(y.Work()).Plus(x.InsideWork()).Plus(y.InsideWork())
 		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].Name, kept && lv[i].IsUnit && rv[i].IsUnit
-		n := &relation.Column{Name: lv[i].Name, Value: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
+		n := &relation.Column{Name: lv[i].Name, Value: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit &&
+			rv[i].HoldsUnit, PerUnit: c.Unit}
 		c.Source = n
 		out.Columns = append(out.Columns, n)
 		if c.Unit {

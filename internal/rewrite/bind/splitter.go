@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// AggregateSplitter takes an aggregating query apart: group keys and aggregate calls are replaced by references to columns of a
-// relation that will hold them, so that what is left can be computed above it.
+// AggregateSplitter takes an aggregating query apart: group keys and aggregate calls are replaced by references to
+// columns of a relation that will hold them, so that what is left can be computed above it.
 type AggregateSplitter struct {
 	b          *Binder
 	Scope      *Scope
@@ -153,7 +153,8 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 	}
 	if l := n.GetSubLink(); l != nil {
 		if c.OnSubquery == nil {
-			return nil, false, c.b.Refuse(refusal.SubqueryForm, n, "a subquery cannot be used here over private rows", "Join on the unit instead.")
+			return nil, false, c.b.Refuse(refusal.SubqueryForm, n, "a subquery cannot be used here over private rows",
+				"Join on the unit instead.")
 		}
 		if l.Testexpr != nil {
 			var err error
@@ -168,14 +169,15 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 		if proof := c.determinedBy(n); proof != nil {
 			return c.determine(n, *proof), false, nil
 		}
-		return nil, false, c.b.Refuse(refusal.Ungrouped, n, fmt.Sprintf("column %q must appear in the GROUP BY clause or be used in an aggregate function", sqltree.RefText(r)),
+		return nil, false, c.b.Refuse(refusal.Ungrouped, n,
+			fmt.Sprintf("column %q must appear in the GROUP BY clause or be used in an aggregate function", sqltree.RefText(r)),
 			"Rows of private tables are never returned: aggregate the column, or group by it.")
 	}
 	return n, true, nil
 }
 
-// replaceKeys replaces group keys that a subquery reads by the names of their tables, where no FROM item of its own has that name. own are
-// those of the queries around it, within the expression.
+// replaceKeys replaces group keys that a subquery reads by the names of their tables, where no FROM item of its own has
+// that name. own are those of the queries around it, within the expression.
 func (c *AggregateSplitter) replaceKeys(s *pg_query.SelectStmt, own []string) {
 	if s == nil || len(c.keys) == 0 {
 		return
@@ -231,7 +233,8 @@ func (c *AggregateSplitter) call(n *pg_query.Node) int {
 // keyLike skips nodes that cannot be a group expression: lists, names, types.
 func keyLike(n *pg_query.Node) bool {
 	switch n.GetNode().(type) {
-	case *pg_query.Node_List, *pg_query.Node_String_, *pg_query.Node_TypeName, *pg_query.Node_ResTarget, *pg_query.Node_SortBy, *pg_query.Node_WindowDef, *pg_query.Node_AConst:
+	case *pg_query.Node_List, *pg_query.Node_String_, *pg_query.Node_TypeName, *pg_query.Node_ResTarget,
+		*pg_query.Node_SortBy, *pg_query.Node_WindowDef, *pg_query.Node_AConst:
 		return false
 	}
 	return true
@@ -248,7 +251,8 @@ func (c *AggregateSplitter) groupingCall(n *pg_query.Node, g *pg_query.GroupingF
 			}
 		}
 		if at < 0 {
-			return nil, false, c.b.Refuse(refusal.GroupingSets, n, "arguments to GROUPING must be grouping expressions of the associated query level", "")
+			return nil, false, c.b.Refuse(refusal.GroupingSets, n,
+				"arguments to GROUPING must be grouping expressions of the associated query level", "")
 		}
 		set = append(set, at)
 	}

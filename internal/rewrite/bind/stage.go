@@ -25,11 +25,12 @@ func (b *Binder) stageRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, 
 	return b.StageRows(stage), nil
 }
 
-// stageValue binds a scalar subquery over released values. Its stage is SELECT (subquery): one row, or PostgreSQL's own error where the
-// subquery has several.
+// stageValue binds a scalar subquery over released values. Its stage is SELECT (subquery): one row, or PostgreSQL's own
+// error where the subquery has several.
 func (s *Scope) stageValue(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	if n := sub.LimitCount.GetAConst().GetIval(); len(sub.GroupClause) > 0 && n.GetIval() != 1 {
-		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row", "Leave GROUP BY out, or write IN or LIMIT 1.")
+		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row",
+			"Leave GROUP BY out, or write IN or LIMIT 1.")
 	}
 	r, err := s.binder.stageRows(selectOf(node), s.env)
 	if err != nil {
@@ -44,7 +45,8 @@ func (s *Scope) keepStage(l *pg_query.SubLink) error {
 	if err != nil || k == Released && !correlated {
 		return err
 	}
-	return s.binder.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here over private rows", "Join on the unit instead.")
+	return s.binder.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}},
+		"a subquery cannot be used here over private rows", "Join on the unit instead.")
 }
 
 // selectOf makes SELECT x.
@@ -55,8 +57,8 @@ func selectOf(x *pg_query.Node) *pg_query.SelectStmt {
 	}
 }
 
-// hoisted computes with released values where no noise is needed and no row can make it fail: what an expression computes of scalar
-// subqueries over released values and of constants alone becomes one such subquery.
+// hoisted computes with released values where no noise is needed and no row can make it fail: what an expression
+// computes of scalar subqueries over released values and of constants alone becomes one such subquery.
 func (s *Scope) hoisted(n *pg_query.Node) *pg_query.Node {
 	if !hasScalarSubquery(n) {
 		return n
@@ -99,7 +101,8 @@ func Computes(n *pg_query.Node) bool {
 	return false
 }
 
-// ofReleasedValues says that an expression has scalar subqueries over released values, and reads nothing else but constants.
+// ofReleasedValues says that an expression has scalar subqueries over released values, and reads nothing else but
+// constants.
 func (s *Scope) ofReleasedValues(n *pg_query.Node) bool {
 	found, alone := false, true
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
@@ -115,7 +118,8 @@ func (s *Scope) ofReleasedValues(n *pg_query.Node) bool {
 	return found && alone
 }
 
-// ComparedAs says that an expression over another level equals at most one of several values of n that differ (docs/privacy.md P4).
+// ComparedAs says that an expression over another level equals at most one of several values of n that differ
+// (docs/privacy.md P4).
 func (s *Scope) ComparedAs(n *pg_query.Node, other *Scope, x *pg_query.Node) bool {
 	value, err := s.Expression(n)
 	if err != nil {

@@ -23,7 +23,10 @@ func standalone(s *pg_query.SelectStmt, e *Env) (*pg_query.SelectStmt, error) {
 	out.WithClause.Ctes = append(ctes, out.WithClause.Ctes...)
 	out.WithClause.Recursive = out.WithClause.Recursive || recursive
 	if out.WithClause.Recursive && !recursesAlone(out.WithClause.Ctes, len(ctes), e) {
-		return nil, refusal.New(refusal.Recursive, "WITH RECURSIVE names queries in an order that would mean another one beside private rows", pgerr.Hint("Give each query of WITH a name of its own, and write what it reads before it."))
+		return nil,
+			refusal.New(refusal.Recursive,
+				"WITH RECURSIVE names queries in an order that would mean another one beside private rows",
+				pgerr.Hint("Give each query of WITH a name of its own, and write what it reads before it."))
 	}
 	return out, nil
 }
@@ -37,7 +40,9 @@ func ctesOf(query *pg_query.SelectStmt, e *Env) (ctes []*pg_query.Node, recursiv
 				continue
 			}
 			if slices.ContainsFunc(ctes, func(n *pg_query.Node) bool { return n.GetCommonTableExpr().Ctename == name }) {
-				return nil, false, refusal.New(refusal.AgainstReleased, "WITH names two queries alike, and an aggregate that private rows are compared with reads them", pgerr.Hint("Give each of them a name of its own."))
+				return nil, false, refusal.New(refusal.AgainstReleased,
+					"WITH names two queries alike, and an aggregate that private rows are compared with reads them",
+					pgerr.Hint("Give each of them a name of its own."))
 			}
 			cte := &pg_query.CommonTableExpr{
 				Ctename: name, Ctematerialized: pg_query.CTEMaterialize_CTEMaterializeDefault,
@@ -56,8 +61,8 @@ func ctesOf(query *pg_query.SelectStmt, e *Env) (ctes []*pg_query.Node, recursiv
 	return ctes, recursive, nil
 }
 
-// recursesAlone says that the first so many CTEs mean the same under WITH RECURSIVE: each names those before it, and itself where it did so
-// before.
+// recursesAlone says that the first so many CTEs mean the same under WITH RECURSIVE: each names those before it, and
+// itself where it did so before.
 func recursesAlone(ctes []*pg_query.Node, added int, e *Env) bool {
 	for i, n := range ctes[:added] {
 		names := tablesOf(n)

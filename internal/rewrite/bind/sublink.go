@@ -15,8 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// SubLink answers a subquery in an expression on private rows: what it reads is public, or of the row's own unit. Anything else
-// would compare persons with each other.
+// SubLink answers a subquery in an expression on private rows: what it reads is public, or of the row's own unit.
+// Anything else would compare persons with each other.
 func (s *Scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	s.subqueries++
 	node := &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}
@@ -42,7 +42,8 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 		return nil, err
 	}
 	if k == Released && correlated {
-		return nil, s.binder.Refuse(refusal.AgainstReleased, node, "this aggregate over private rows reads the row that it is compared with",
+		return nil, s.binder.Refuse(refusal.AgainstReleased, node,
+			"this aggregate over private rows reads the row that it is compared with",
 			"Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or tie them by nothing but equal keys: WHERE inner.key = outer.key.")
 	}
 	if k == Released && l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
@@ -56,11 +57,12 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 	case pg_query.SubLinkType_EXPR_SUBLINK:
 		return s.lookup(node, sub)
 	}
-	return nil, s.binder.Refuse(refusal.SubqueryForm, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
+	return nil, s.binder.Refuse(refusal.SubqueryForm, node, "this kind of subquery cannot be used on private rows",
+		"Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
 }
 
-// semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates columns
-// that make the units equal.
+// semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates
+// columns that make the units equal.
 func (s *Scope) semiJoined(r *relation.Relation) bool {
 	for _, q := range r.Correlated {
 		if proof, ok := s.binder.UnitEqual(q.Inner, q.Outer); ok && q.Scope == s {
@@ -83,7 +85,8 @@ func (s *Scope) existsRows(sub *pg_query.SelectStmt) (*relation.Relation, error)
 	inner := *s.binder
 	inner.unitName = ""
 	e := &Env{outer: s.env, scope: s}
-	if sub.Op != pg_query.SetOperation_SETOP_NONE || sqltree.Aggregates(sub) || len(sub.DistinctClause) > 0 || sub.WithClause != nil || len(sub.ValuesLists) > 0 {
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || sqltree.Aggregates(sub) || len(sub.DistinctClause) > 0 ||
+		sub.WithClause != nil || len(sub.ValuesLists) > 0 {
 		return s.subqueryRows(sub)
 	}
 	if sub.LimitCount.GetAConst().GetIval().GetIval() > 0 && sub.LimitOffset == nil { // one row is as good as all
@@ -97,9 +100,11 @@ func (s *Scope) existsRows(sub *pg_query.SelectStmt) (*relation.Relation, error)
 	return r, err
 }
 
-// quantified binds test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
-// row's own unit, by a condition of the subquery or, for IN, by the columns compared (docs/privacy.md P7).
-func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
+// quantified binds test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation,
+// or of the row's own unit, by a condition of the subquery or, for IN, by the columns compared (docs/privacy.md P7).
+func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (
+	*expr.Expr, error,
+) {
 	s.read = nil
 	r, err := s.subqueryRows(sub)
 	if err != nil {
@@ -157,11 +162,14 @@ type comparison struct {
 
 // sql prints the comparison.
 func (q *comparison) sql() query.Scalar {
-	return query.Compared{Left: q.left, Op: q.name, Word: q.word, Query: q.rows.Select(relation.UnnamedOutputs(q.right)...)}
+	return query.Compared{
+		Left: q.left, Op: q.name, Word: q.word,
+		Query: q.rows.Select(relation.UnnamedOutputs(q.right)...),
+	}
 }
 
-// inUnit prints IN of rows that joinUnits has restricted to the unit of the outer row. The rows of other units are not equal, and a NULL
-// in one of them must not decide.
+// inUnit prints IN of rows that joinUnits has restricted to the unit of the outer row. The rows of other units are not
+// equal, and a NULL in one of them must not decide.
 func (q *comparison) inUnit(outer *relation.Column, width int) *expr.Expr {
 	sql, joined := relation.ExistsRows(q.rows, true)
 	if width > 1 {
@@ -176,10 +184,12 @@ func (q *comparison) inUnit(outer *relation.Column, width int) *expr.Expr {
 		}
 	}
 	work := relation.SubqueryWork(q.rows, true, false, q.work)
-	return expr.Predicate(sql, joined, outer.Value.Nullable || q.nullable && width > 1, q.columns, work, sqltree.LocationOf(q.node))
+	return expr.Predicate(sql, joined, outer.Value.Nullable || q.nullable &&
+		width > 1, q.columns, work, sqltree.LocationOf(q.node))
 }
 
-// joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
+// joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer
+// one; nil if none does.
 func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Column {
 	for i, c := range r.Visible() {
 		outer := relation.SourceOf(test[i])
@@ -197,11 +207,12 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 	return nil
 }
 
-// expressionOf gives the value of a subquery that is nothing but an expression: (SELECT TIMESTAMP '2024-01-01'). nil: it is more than
-// that, or an untyped literal, which is a text in a SELECT list and nowhere else.
+// expressionOf gives the value of a subquery that is nothing but an expression: (SELECT TIMESTAMP '2024-01-01'). nil:
+// it is more than that, or an untyped literal, which is a text in a SELECT list and nowhere else.
 func (s *Scope) expressionOf(sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	bare := &pg_query.SelectStmt{TargetList: sub.TargetList, LimitOption: sub.LimitOption, Op: sub.Op}
-	if len(sub.TargetList) != 1 || sub.Op != pg_query.SetOperation_SETOP_NONE || !proto.Equal(sub, bare) || sqltree.Aggregates(sub) {
+	if len(sub.TargetList) != 1 || sub.Op != pg_query.SetOperation_SETOP_NONE || !proto.Equal(sub, bare) ||
+		sqltree.Aggregates(sub) {
 		return nil, nil
 	}
 	x, err := s.Expression(sub.TargetList[0].GetResTarget().Val)
@@ -211,8 +222,9 @@ func (s *Scope) expressionOf(sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	return x, nil
 }
 
-// lookup binds a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
-// most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
+// lookup binds a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit.
+// That it has at most one is proven; it is printed as an aggregate all the same, since a second row would be an error
+// that a private row raises.
 func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	if x, err := s.expressionOf(sub); x != nil || err != nil {
 		return x, err
@@ -230,7 +242,8 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 		return nil, err
 	}
 	if r.Private() && !s.semiJoined(r) {
-		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node, "a scalar subquery over a private table must equate the units of both tables",
+		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node,
+			"a scalar subquery over a private table must equate the units of both tables",
 			s.tieHint(r))
 	}
 	one := r.UniqueOver(nil)
@@ -244,7 +257,8 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 		one = &relation.UniqueSet{}
 	}
 	if one == nil {
-		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
+		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row",
+			"Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
 	}
 	if one.Proof != nil {
 		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
@@ -252,8 +266,9 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	return s.valueOf(node, r)
 }
 
-// readValue reads a scalar subquery over public tables that stands by itself when the statement is planned, as SELECT (subquery): one row, or
-// PostgreSQL's own error where the subquery has several (docs/privacy.md P4g). nil: it cannot be read.
+// readValue reads a scalar subquery over public tables that stands by itself when the statement is planned, as SELECT
+// (subquery): one row, or PostgreSQL's own error where the subquery has several (docs/privacy.md P4g). nil: it cannot
+// be read.
 func (s *Scope) readValue(node *pg_query.Node) (*expr.Expr, error) {
 	if s.binder.stages == nil || s.binder.partOfRead {
 		return nil, nil
@@ -275,7 +290,8 @@ func (s *Scope) valueOf(node *pg_query.Node, r *relation.Relation) (*expr.Expr, 
 	s.use(r)
 	c, value, ok := relation.SingleValue(r.Visible()[0])
 	if !ok {
-		return nil, s.binder.Refuse(refusal.SubqueryForm, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
+		return nil, s.binder.Refuse(refusal.SubqueryForm, node, "a value of this type cannot be looked up",
+			"Write EXISTS, or join the table on its key.")
 	}
 	c.Value.Ref, c.Value.Nullable, c.Value.Filled = query.Subquery{Query: r.Select(query.Output{X: value})}, true, false
 	if inside := c.Value.InBounds; inside != nil {
@@ -284,13 +300,15 @@ func (s *Scope) valueOf(node *pg_query.Node, r *relation.Relation) (*expr.Expr, 
 	c.Value.Work, c.Value.Subquery = c.Value.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.IsUnit, c.PerUnit = false, false
 	if len(query.Key(c.Value.Ref)) > maxScalarText {
-		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
+		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex",
+			"Join the table on its key instead.")
 	}
 	return expr.Read(c.Value, sqltree.LocationOf(node)), nil
 }
 
 func (s *Scope) refuseIn(node *pg_query.Node) error {
-	return s.binder.Refuse(refusal.SubqueryOnUnit, node, "a comparison with a private subquery must compare the units of both tables",
+	return s.binder.Refuse(refusal.SubqueryOnUnit, node,
+		"a comparison with a private subquery must compare the units of both tables",
 		"Write IN of their unit columns, or of a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
 }
 
@@ -326,7 +344,8 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 		return nil, err
 	}
 	if r.Private() && !s.semiJoined(r) {
-		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node, "EXISTS over a private table must equate the units of both tables",
+		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node,
+			"EXISTS over a private table must equate the units of both tables",
 			s.tieHint(r))
 	}
 	if err := s.sameKind(node, r); err != nil {
@@ -334,7 +353,8 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	}
 	s.use(r)
 	sql, joined := relation.ExistsRows(r, len(s.read) > 0)
-	return expr.Predicate(sql, joined, false, s.read, relation.SubqueryWork(r, len(s.read) > 0, false, 0), sqltree.LocationOf(node)), nil
+	return expr.Predicate(sql, joined, false, s.read, relation.SubqueryWork(r, len(s.read) > 0, false, 0),
+		sqltree.LocationOf(node)), nil
 }
 
 // use counts what a subquery reads among what this level reads.
@@ -346,5 +366,6 @@ func (s *Scope) use(r *relation.Relation) {
 // checkSubqueryWork refuses an expression whose subqueries are too much work.
 func (s *Scope) checkSubqueryWork(x *expr.Expr, n *pg_query.Node) error {
 	w := x.Work()
-	return s.binder.CheckSteps(w.Times(s.rel.Size()), s.rel.Tables, n, "this subquery", "Equate a unique key in it, or list fewer constants.")
+	return s.binder.CheckSteps(w.Times(s.rel.Size()), s.rel.Tables, n, "this subquery",
+		"Equate a unique key in it, or list fewer constants.")
 }

@@ -62,12 +62,14 @@ func (b *Binder) listedRows(columns [][]*pg_query.Node) (*relation.Relation, err
 
 // functionRows binds generate_series or unnest of constants in FROM.
 func (b *Binder) functionRows(n *pg_query.Node, f *pg_query.RangeFunction) (*relation.Relation, error) {
-	unsupported := b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries, joins, VALUES, generate_series or unnest(ARRAY[…]).")
+	unsupported := b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables",
+		"Use tables, subqueries, joins, VALUES, generate_series or unnest(ARRAY[…]).")
 	if f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 || len(f.Functions) != 1 {
 		return nil, unsupported
 	}
 	call := f.Functions[0].GetList().GetItems()[0].GetFuncCall()
-	if call == nil || call.AggStar || call.AggDistinct || call.FuncVariadic || call.Over != nil || call.AggFilter != nil || len(call.AggOrder) > 0 {
+	if call == nil || call.AggStar || call.AggDistinct || call.FuncVariadic || call.Over != nil || call.AggFilter != nil ||
+		len(call.AggOrder) > 0 {
 		return nil, unsupported
 	}
 	name := sqltree.FunctionName(call)
@@ -94,15 +96,19 @@ func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error)
 	}
 	types, ok := seriesTypes(first.Type(), last.Type())
 	if !ok || pgresolve.IsTime(types[0]) && len(call.Args) != 3 {
-		return nil, b.Refuse(refusal.FromItem, call.Args[0], "generate_series of these types cannot be combined with private tables", "Use integers, numerics, dates or timestamps.")
+		return nil, b.Refuse(refusal.FromItem, call.Args[0],
+			"generate_series of these types cannot be combined with private tables",
+			"Use integers, numerics, dates or timestamps.")
 	}
 	var args []query.Scalar
 	var bounds bounds.Interval
 	for i, n := range call.Args {
 		name := strings.TrimPrefix(schema.TypeName(types[i/2]), "pg_catalog.")
-		x, err := b.ConstantExpr(&pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: n, TypeName: &pg_query.TypeName{
-			Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)}, Typemod: -1,
-		}}}})
+		x, err := b.ConstantExpr(&pg_query.Node{Node: &pg_query.Node_TypeCast{
+			TypeCast: &pg_query.TypeCast{Arg: n, TypeName: &pg_query.TypeName{
+				Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)}, Typemod: -1,
+			}},
+		}})
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +121,10 @@ func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error)
 		args = append(args, x.SQL())
 	}
 	alias := b.NewAlias()
-	x := &expr.Column{Ref: alias.Column("s"), Type: types[0], Typmod: -1, TypeName: schema.TypeName(types[0]), Bounds: bounds, Enforced: true, Scale: -1, DeterministicCollation: true}
+	x := &expr.Column{
+		Ref: alias.Column("s"), Type: types[0], Typmod: -1, TypeName: schema.TypeName(types[0]),
+		Bounds: bounds, Enforced: true, Scale: -1, DeterministicCollation: true,
+	}
 	if pgresolve.IsInt(types[0]) {
 		x.Scale = 0
 	}
@@ -137,7 +146,8 @@ func seriesTypes(first, last uint32) (types [2]uint32, ok bool) {
 	}
 	for _, oid := range []uint32{pgtype.TimestampOID, pgtype.TimestamptzOID} {
 		within := func(t uint32) bool { return t == oid || t == pgtype.DateOID || pgresolve.IsText(t) }
-		if within(first) && within(last) && (first == oid || last == oid || first == pgtype.DateOID && oid == pgtype.TimestamptzOID || last == pgtype.DateOID && oid == pgtype.TimestamptzOID) {
+		if within(first) && within(last) && (first == oid || last == oid || first == pgtype.DateOID &&
+			oid == pgtype.TimestamptzOID || last == pgtype.DateOID && oid == pgtype.TimestamptzOID) {
 			return [2]uint32{oid, pgtype.IntervalOID}, true
 		}
 	}

@@ -37,19 +37,28 @@ func (w *windowBinder) does(f *pg_query.FuncCall, win *window) error {
 	return nil
 }
 
-// withWindows computes the window functions of a subquery's SELECT list. Each becomes a column of a subselect, and its call a
-// reference to that column. What a window function sees are rows of one unit alone, and their order is total where it matters,
-// so each row stays a function of its unit's rows.
-func (b *Binder) withWindows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*pg_query.SelectStmt, *relation.Relation, error) {
+// withWindows computes the window functions of a subquery's SELECT list. Each becomes a column of a subselect, and its
+// call a reference to that column. What a window function sees are rows of one unit alone, and their order is total
+// where it matters, so each row stays a function of its unit's rows.
+func (b *Binder) withWindows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*pg_query.SelectStmt,
+	*relation.Relation, error,
+) {
 	if !slices.ContainsFunc(slices.Concat(s.TargetList, s.SortClause, s.DistinctClause), sqltree.HasWindow) {
 		return s, src, nil
 	}
 	if !src.Private() {
-		return nil, nil, refusal.New(refusal.Window, "window functions over public tables cannot be combined with private tables")
+		return nil, nil,
+			refusal.New(refusal.Window, "window functions over public tables cannot be combined with private tables")
 	}
-	w := &windowBinder{b: b, sc: NewScope(b, src, e), d: relation.NewDerived(b.Base, src), clause: s.WindowClause, names: map[string]string{}}
+	w := &windowBinder{
+		b: b, sc: NewScope(b, src, e), d: relation.NewDerived(b.Base, src), clause: s.WindowClause,
+		names: map[string]string{},
+	}
 	w.d.PassAll()
-	out := sqltree.Clone(&pg_query.SelectStmt{TargetList: s.TargetList, SortClause: s.SortClause, DistinctClause: s.DistinctClause})
+	out := sqltree.Clone(&pg_query.SelectStmt{
+		TargetList: s.TargetList, SortClause: s.SortClause,
+		DistinctClause: s.DistinctClause,
+	})
 	for _, n := range out.TargetList {
 		if t := n.GetResTarget(); sqltree.HasWindow(t.Val) {
 			t.Name = sqltree.OutputName(t)
@@ -92,7 +101,10 @@ func (w *windowBinder) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		g.Args = []*pg_query.Node{first, f.Args[1]}
 		return w.column(g)
 	}
-	found, err := at(&pg_query.Node{Node: &pg_query.Node_AConst{AConst: &pg_query.A_Const{Val: &pg_query.A_Const_Boolval{Boolval: &pg_query.Boolean{Boolval: true}}}}})
+	found,
+		err := at(&pg_query.Node{Node: &pg_query.Node_AConst{
+		AConst: &pg_query.A_Const{Val: &pg_query.A_Const_Boolval{Boolval: &pg_query.Boolean{Boolval: true}}},
+	}})
 	if err != nil {
 		return nil, false, err
 	}
@@ -100,8 +112,12 @@ func (w *windowBinder) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	when := &pg_query.Node{Node: &pg_query.Node_CaseWhen{CaseWhen: &pg_query.CaseWhen{Expr: found, Result: value, Location: f.Location}}}
-	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{when}, Defresult: f.Args[2], Location: f.Location}}}, false, nil
+	when := &pg_query.Node{Node: &pg_query.Node_CaseWhen{
+		CaseWhen: &pg_query.CaseWhen{Expr: found, Result: value, Location: f.Location},
+	}}
+	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{
+		CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{when}, Defresult: f.Args[2], Location: f.Location},
+	}}, false, nil
 }
 
 // column adds the column of a call, once, and gives a reference to it.
@@ -140,14 +156,18 @@ func (w *windowBinder) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 
 // ranking lists the window functions that ignore the frame.
 var ranking = map[string]bool{
-	"row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "cume_dist": true, "ntile": true, "lag": true, "lead": true,
+	"row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "cume_dist": true, "ntile": true,
+	"lag": true, "lead": true,
 }
 
-// mostRank is more rows than any table has: one has 2^32 pages at most, and so many parts that it is less than 2^16 of such.
+// mostRank is more rows than any table has: one has 2^32 pages at most, and so many parts that it is less than 2^16 of
+// such.
 const mostRank = 1 << 60
 
 // value prints a call and describes its value.
-func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
+func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar,
+	error,
+) {
 	name := sqltree.FunctionName(f)
 	x := &expr.Column{Name: name + "()", Typmod: -1, Scale: -1, DeterministicCollation: true}
 	number := func(typ uint32, lo, hi int64) {
@@ -184,7 +204,9 @@ func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.N
 }
 
 // call completes a call with its window.
-func (w *windowBinder) call(x *expr.Column, call query.Scalar, win *window, total, framed bool) (*expr.Column, query.Scalar, error) {
+func (w *windowBinder) call(x *expr.Column, call query.Scalar, win *window, total, framed bool) (
+	*expr.Column, query.Scalar, error,
+) {
 	over, err := w.over(win, total, framed)
 	if err != nil {
 		return nil, nil, err
@@ -194,7 +216,9 @@ func (w *windowBinder) call(x *expr.Column, call query.Scalar, win *window, tota
 }
 
 // rowOf prints a function that gives an expression's value in another row of the window.
-func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
+func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar,
+	error,
+) {
 	name := sqltree.FunctionName(f)
 	e, err := w.sc.Expression(f.Args[0])
 	if err != nil {
@@ -220,7 +244,8 @@ func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.N
 	}
 	// A longer ORDER BY would move the ends of other frames, which are where rows stop being equal.
 	if !shift && !win.frame.rows && !win.frame.whole && !(name == "first_value" && win.frame.initial) {
-		return nil, nil, w.b.Refuse(refusal.RowOrder, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
+		return nil, nil, w.b.Refuse(refusal.RowOrder, node,
+			fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
 			"Give the window the frame ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW, or … AND UNBOUNDED FOLLOWING.")
 	}
 	if inside := e.AllInside(); inside != nil {

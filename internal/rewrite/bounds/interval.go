@@ -1,12 +1,13 @@
 // Package bounds computes with exact numbers and with the intervals in which values lie.
 //
-// Every operation on intervals is sound: whatever the operands hold, the result holds what the same operation makes of it. A nil end
-// says that no bound is known.
+// Every operation on intervals is sound: whatever the operands hold, the result holds what the same operation makes of
+// it. A nil end says that no bound is known.
 package bounds
 
 import "math/big"
 
-// Interval is a closed interval of exact rationals in canonical units. A nil end is open. Ends are never changed in place.
+// Interval is a closed interval of exact rationals in canonical units. A nil end is open. Ends are never changed in
+// place.
 type Interval struct{ Lo, Hi *big.Rat }
 
 // New makes an interval of its ends; nil leaves one open.

@@ -12,7 +12,8 @@ func sum(a, b *big.Rat) *big.Rat        { return new(big.Rat).Add(a, b) }
 func difference(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
 func quotient(a, b *big.Rat) *big.Rat   { return new(big.Rat).Quo(a, b) }
 
-// TestIntervalArithmetic: whatever two intervals hold, the results of operations on their values lie in the operation on them.
+// TestIntervalArithmetic: whatever two intervals hold, the results of operations on their values lie in the operation
+// on them.
 func TestIntervalArithmetic(t *testing.T) {
 	rational := rapid.Custom(func(t *rapid.T) *big.Rat {
 		return big.NewRat(rapid.Int64Range(-1000, 1000).Draw(t, "numerator"), rapid.Int64Range(1, 20).Draw(t, "denominator"))
@@ -72,10 +73,20 @@ func TestIntervalArithmetic(t *testing.T) {
 // TestRounding: the roundings of numeric and float casts.
 func TestRounding(t *testing.T) {
 	for _, c := range []struct{ in, away, even, down, up string }{
-		{"5/2", "3", "2", "2", "3"}, {"-5/2", "-3", "-2", "-3", "-2"}, {"7/2", "4", "4", "3", "4"}, {"-1/2", "-1", "0", "-1", "0"}, {"1/3", "0", "0", "0", "1"}, {"-7/3", "-2", "-2", "-3", "-2"}, {"4", "4", "4", "4", "4"},
+		{"5/2", "3", "2", "2", "3"},
+		{"-5/2", "-3", "-2", "-3", "-2"},
+		{"7/2", "4", "4", "3", "4"},
+		{"-1/2", "-1", "0", "-1", "0"},
+		{"1/3", "0", "0", "0", "1"},
+		{"-7/3", "-2", "-2", "-3", "-2"},
+		{"4", "4", "4", "4", "4"},
 	} {
 		r, _ := new(big.Rat).SetString(c.in)
-		for name, got := range map[string][2]string{"away": {RoundHalfAway(r).RatString(), c.away}, "even": {RoundHalfEven(r).RatString(), c.even}, "floor": {Floor(r).RatString(), c.down}, "ceil": {Ceil(r).RatString(), c.up}} {
+		for name, got := range map[string][2]string{
+			"away": {RoundHalfAway(r).RatString(), c.away},
+			"even": {RoundHalfEven(r).RatString(), c.even}, "floor": {Floor(r).RatString(), c.down},
+			"ceil": {Ceil(r).RatString(), c.up},
+		} {
 			if got[0] != got[1] {
 				t.Errorf("%s of %s is %s", name, c.in, got[0])
 			}

@@ -12,8 +12,9 @@ import (
 // PUBLIC, which is what every analyst is. (A role that does not exist cannot be named in an aclitem.)
 var aclColumns = map[string]string{
 	"pg_class": "relacl", "pg_namespace": "nspacl", "pg_attribute": "attacl", "pg_proc": "proacl", "pg_type": "typacl",
-	"pg_language": "lanacl", "pg_foreign_data_wrapper": "fdwacl", "pg_foreign_server": "srvacl", "pg_default_acl": "defaclacl",
-	"pg_init_privs": "initprivs",
+	"pg_language": "lanacl", "pg_foreign_data_wrapper": "fdwacl", "pg_foreign_server": "srvacl",
+	"pg_default_acl": "defaclacl",
+	"pg_init_privs":  "initprivs",
 }
 
 // masked prints an access list with the shadow's role as PUBLIC.
@@ -27,7 +28,8 @@ func masked(column string) string {
 // maskedRelation prints a catalog with its access list masked: for statements that take whole rows of it.
 func maskedRelation(relation string) string {
 	column := aclColumns[relation]
-	return populate("pg_catalog."+relation+" AS c", "c", "pg_catalog.jsonb_build_object('"+column+"', ("+masked("c."+column)+"))", "true")
+	return populate("pg_catalog."+relation+" AS c", "c", "pg_catalog.jsonb_build_object('"+column+"', ("+
+		masked("c."+column)+"))", "true")
 }
 
 // masks says whether a catalog is replaced because the statement takes whole rows of it.
@@ -89,7 +91,8 @@ func (c *checker) accessList(n *pg_query.Node, names []string) error {
 	for i, name := range names {
 		quoted[i] = sqltext.Ident(name)
 	}
-	return become(n, "("+strings.Replace(masked(strings.Join(quoted, ".")), " FROM ", " AS "+sqltext.Ident(last)+" FROM ", 1)+")")
+	return become(n, "("+strings.Replace(masked(strings.Join(quoted, ".")), " FROM ", " AS "+sqltext.Ident(last)+" FROM ",
+		1)+")")
 }
 
 var aclNames = func() map[string]bool {

@@ -24,7 +24,8 @@ func (c *checker) bounded(name string, f *pg_query.FuncCall) error {
 		}
 		n, ok := constantInt(f.Args[1])
 		if !ok {
-			return c.refuse(refusal.ConstantNeeded, at, name+"() needs a literal length", fmt.Sprintf("Write a number up to %d.", maxExpansion))
+			return c.refuse(refusal.ConstantNeeded, at, name+"() needs a literal length", fmt.Sprintf("Write a number up to %d.",
+				maxExpansion))
 		}
 		return c.fits(at, name, n)
 	case "generate_series":

@@ -20,7 +20,8 @@ func (c *checker) typeCast(t *pg_query.TypeCast, s *scope) error {
 		return nil
 	}
 	if k := t.Arg.GetAConst().GetSval(); k != nil {
-		k.Sval = regexp.MustCompile(`^(?:`+quotedPattern(c.in.Database)+`)\.((?:"[^"]*"|[^."]+)\..*)$`).ReplaceAllString(k.Sval, "$1")
+		k.Sval = regexp.MustCompile(`^(?:`+quotedPattern(c.in.Database)+`)\.((?:"[^"]*"|[^."]+)\..*)$`).ReplaceAllString(
+			k.Sval, "$1")
 		return nil
 	}
 	e := t.Arg.GetAExpr()

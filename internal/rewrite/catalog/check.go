@@ -26,7 +26,8 @@ type Input struct {
 	Private map[policy.Name]bool
 	// Types lists the types that listed columns have and that are not built in: enums, domains.
 	Types map[policy.Name]bool
-	// Planned says that PostgreSQL is asked for the statement's plan on the shadow alone: it returns no row, as one that is Empty.
+	// Planned says that PostgreSQL is asked for the statement's plan on the shadow alone: it returns no row, as one that
+	// is Empty.
 	Planned bool
 	// Schemas are the policy's schemas in search order. pg_catalog comes first unless it is in the list.
 	Schemas []string
@@ -61,8 +62,8 @@ type Assignment struct {
 // Check decides where stmt may run, and how its text has to read there. text is the statement's own text; locations in
 // stmt are byte offsets into it. stmt is not changed.
 //
-// Errors are made by pgerr: 42501 for what is off the allow-lists or would write, 0A000 for what is not supported, with a
-// position in characters of text and a hint.
+// Errors are made by pgerr: 42501 for what is off the allow-lists or would write, 0A000 for what is not supported, with
+// a position in characters of text and a hint.
 func Check(stmt *pg_query.Node, text string, in Input) (Result, error) {
 	tree := sqltree.Clone(stmt)
 	c := newChecker(tree, text, in)
@@ -115,7 +116,8 @@ type checker struct {
 
 func newChecker(tree *pg_query.Node, text string, in Input) *checker {
 	c := &checker{
-		in: in, text: sqltree.Text(text), empty: in.Planned || Empty(tree), publicAt: -1, catalogAt: -1, systemAt: -1, ageAt: -1,
+		in: in, text: sqltree.Text(text), empty: in.Planned || Empty(tree), publicAt: -1, catalogAt: -1, systemAt: -1,
+		ageAt:           -1,
 		functionAliases: map[string]map[string]bool{}, wholeRows: map[string]bool{}, parameterUses: map[int]int{},
 	}
 	c.survey(tree.ProtoReflect())
@@ -132,7 +134,8 @@ func (c *checker) mix() error {
 		return nil
 	}
 	if c.catalogAt >= 0 {
-		return c.refuse(refusal.CatalogForm, c.catalogAt, fmt.Sprintf("%s cannot be used together with public tables", c.catalog),
+		return c.refuse(refusal.CatalogForm, c.catalogAt, fmt.Sprintf("%s cannot be used together with public tables",
+			c.catalog),
 			"Public tables and catalogs live in different databases behind dpproxy; write two statements.")
 	}
 	if c.systemAt >= 0 {

@@ -44,9 +44,15 @@ ANALYZE;
 `
 
 var input = catalog.Input{
-	Public:   map[policy.Name][]string{{Schema: "public", Relation: "wards"}: nil},
-	Private:  map[policy.Name]bool{{Schema: "public", Relation: "patients"}: true, {Schema: "public", Relation: "visits"}: true, {Schema: "public", Relation: "visit_costs"}: true},
-	Types:    map[policy.Name]bool{{Schema: "public", Relation: "severity"}: true, {Schema: "public", Relation: "cents"}: true},
+	Public: map[policy.Name][]string{{Schema: "public", Relation: "wards"}: nil},
+	Private: map[policy.Name]bool{
+		{Schema: "public", Relation: "patients"}: true,
+		{Schema: "public", Relation: "visits"}:   true, {Schema: "public", Relation: "visit_costs"}: true,
+	},
+	Types: map[policy.Name]bool{
+		{Schema: "public", Relation: "severity"}: true,
+		{Schema: "public", Relation: "cents"}:    true,
+	},
 	Schemas:  []string{"public"},
 	User:     analyst,
 	Database: database,
@@ -65,9 +71,11 @@ func sides(t *testing.T) (plain, shadow side, shadowName string) {
 	_, shadowName = pgservertest.Database(t, schemaSQL, catalog.ShadowSQL())
 	admin := server.DSN(shadowName, "postgres")
 	for _, r := range []string{shadowRole, plainRole} {
-		pgservertest.Exec(t, admin, fmt.Sprintf(`DO $$BEGIN IF to_regrole('%[1]s') IS NULL THEN CREATE ROLE %[1]s LOGIN; END IF; END$$`, r))
+		pgservertest.Exec(
+			t, admin, fmt.Sprintf(`DO $$BEGIN IF to_regrole('%[1]s') IS NULL THEN CREATE ROLE %[1]s LOGIN; END IF; END$$`, r))
 	}
-	pgservertest.Exec(t, admin, catalog.RoleSQL(shadowRole)+"GRANT USAGE ON SCHEMA public TO "+shadowRole+"; GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+shadowRole)
+	pgservertest.Exec(t, admin, catalog.RoleSQL(shadowRole)+"GRANT USAGE ON SCHEMA public TO "+shadowRole+
+		"; GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+shadowRole)
 	pgservertest.Exec(t, server.DSN(plainName, "postgres"), "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+plainRole)
 	return connect(t, server.DSN(plainName, plainRole)), connect(t, server.DSN(shadowName, shadowRole)), shadowName
 }
@@ -81,7 +89,9 @@ func connect(t *testing.T, dsn string) side {
 	}
 	t.Cleanup(func() { conn.Close(ctx) })
 	s := side{conn: conn, oids: map[string]string{}}
-	rows, err := conn.Query(ctx, `SELECT 'class:' || relname, oid::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
+	rows,
+		err := conn.Query(
+		ctx, `SELECT 'class:' || relname, oid::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
 		UNION ALL SELECT 'type:' || typname, oid::text FROM pg_type WHERE typnamespace = 'public'::regnamespace`)
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +204,8 @@ func compareColumns(t *testing.T, want, got answer, sql string) {
 	for i, w := range want.columns {
 		g := got.columns[i]
 		if g.Name != w.Name || g.DataTypeOID != w.DataTypeOID && w.DataTypeOID < 16384 || g.TypeModifier != w.TypeModifier {
-			t.Errorf("column %d: %s type %d typmod %d, want %s type %d typmod %d\n%s", i+1, g.Name, g.DataTypeOID, g.TypeModifier,
+			t.Errorf("column %d: %s type %d typmod %d, want %s type %d typmod %d\n%s", i+1, g.Name, g.DataTypeOID,
+				g.TypeModifier,
 				w.Name, w.DataTypeOID, w.TypeModifier, brief(sql))
 		}
 	}

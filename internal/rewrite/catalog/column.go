@@ -9,12 +9,13 @@ import (
 )
 
 // resultFields are the names of OUT parameters of allowed functions, as in (aclexplode(relacl)).grantee.
-var resultFields = words(`x n grantor grantee privilege_type is_grantable key value ordinality word catcode barelabel catdesc
+var resultFields = words(
+	`x n grantor grantee privilege_type is_grantable key value ordinality word catcode barelabel catdesc
 	baredesc option_name option_value type schema name identity object_names object_args lexeme positions weights tokid token
 	alias description dictionaries dictionary lexemes abbrev utc_offset is_dst relid parentrelid isleaf level`)
 
-// columnRef checks a column name. PostgreSQL reads x.f as f(x) where x has no column f, so that a name behind a dot may be
-// a function call in disguise.
+// columnRef checks a column name. PostgreSQL reads x.f as f(x) where x has no column f, so that a name behind a dot may
+// be a function call in disguise.
 func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 	var names []string
 	for _, f := range x.Fields {
@@ -30,7 +31,8 @@ func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 	at, last := int(x.Location), names[len(names)-1]
 	switch last {
 	case "ctid", "xmin", "cmin", "xmax", "cmax":
-		return c.refuse(refusal.SystemColumn, at, "permission denied for system column "+last, "System columns say where and when rows were written.")
+		return c.refuse(refusal.SystemColumn, at, "permission denied for system column "+last,
+			"System columns say where and when rows were written.")
 	case "tableoid":
 		if c.systemAt < 0 {
 			c.systemAt = at
@@ -39,8 +41,10 @@ func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 	if len(names) == 1 {
 		return c.accessList(n, names)
 	}
-	if columns, ok := c.functionAliases[names[len(names)-2]]; ok && last != "*" && !columns[last] && !c.harmlessField(last) {
-		return c.refuse(refusal.CatalogObject, at, "permission denied for "+strings.Join(names, "."), "Name the function's columns: FROM f(…) AS t(a, b).")
+	if columns, ok := c.functionAliases[names[len(names)-2]]; ok && last != "*" && !columns[last] &&
+		!c.harmlessField(last) {
+		return c.refuse(refusal.CatalogObject, at, "permission denied for "+strings.Join(names, "."),
+			"Name the function's columns: FROM f(…) AS t(a, b).")
 	}
 	if len(names) == 2 {
 		return c.accessList(n, names)
@@ -61,7 +65,8 @@ func (c *checker) indirection(x *pg_query.A_Indirection) error {
 		if s == nil || c.harmlessField(s.Sval) {
 			continue
 		}
-		return c.refuse(refusal.CatalogObject, firstLocation(x.Arg.ProtoReflect()), "permission denied for field "+s.Sval+" of an expression",
+		return c.refuse(refusal.CatalogObject, firstLocation(x.Arg.ProtoReflect()), "permission denied for field "+s.Sval+
+			" of an expression",
 			"PostgreSQL may read (x).f as f(x); write f(x), or name the column in FROM.")
 	}
 	return nil
@@ -91,5 +96,6 @@ func (c *checker) replaced(schema, relation string) bool {
 	if schema == "pg_catalog" && c.masks(relation, relation) {
 		return true
 	}
-	return schema == ownSchema || schema == "information_schema" && informationSchema[relation] != "" || schema == "pg_catalog" && systemRelations[relation] != plain
+	return schema == ownSchema || schema == "information_schema" && informationSchema[relation] != "" ||
+		schema == "pg_catalog" && systemRelations[relation] != plain
 }

@@ -2,9 +2,9 @@ package catalog
 
 import pg_query "github.com/pganalyze/pg_query_go/v6"
 
-// Empty says whether a statement returns no row whatever its tables hold: LIMIT 0, or a WHERE that is false by its form,
-// without aggregates. Tools ask for a table's columns that way (Tableau, Metabase). Such a statement may name private
-// relations: it runs on the shadow.
+// Empty says whether a statement returns no row whatever its tables hold: LIMIT 0, or a WHERE that is false by its
+// form, without aggregates. Tools ask for a table's columns that way (Tableau, Metabase). Such a statement may name
+// private relations: it runs on the shadow.
 func Empty(stmt *pg_query.Node) bool {
 	s := stmt.GetSelectStmt()
 	if s == nil {
@@ -13,7 +13,8 @@ func Empty(stmt *pg_query.Node) bool {
 	if n, ok := constantInt(s.LimitCount); ok && n == 0 {
 		return true
 	}
-	return s.Op == pg_query.SetOperation_SETOP_NONE && len(s.GroupClause) == 0 && s.HavingClause == nil && plainTargets(s) && falseByForm(s.WhereClause)
+	return s.Op == pg_query.SetOperation_SETOP_NONE && len(s.GroupClause) == 0 && s.HavingClause == nil &&
+		plainTargets(s) && falseByForm(s.WhereClause)
 }
 
 // plainTargets says that a SELECT list has columns and constants only, so that no aggregate makes a row out of none.
@@ -33,7 +34,8 @@ func falseByForm(n *pg_query.Node) bool {
 		return !b.Boolval
 	}
 	e := n.GetAExpr()
-	if e == nil || e.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(e.Name) != 1 || e.Lexpr.GetAConst() == nil || e.Rexpr.GetAConst() == nil {
+	if e == nil || e.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(e.Name) != 1 || e.Lexpr.GetAConst() == nil ||
+		e.Rexpr.GetAConst() == nil {
 		return false
 	}
 	l, okL := constantInt(e.Lexpr)

@@ -120,7 +120,8 @@ func (c *checker) substituteCall(n *pg_query.Node, f *pg_query.FuncCall, expr st
 
 // plainCall says that a call is a name and arguments, and nothing that an expression in its place would drop.
 func plainCall(f *pg_query.FuncCall) bool {
-	return f.Over == nil && f.AggFilter == nil && len(f.AggOrder) == 0 && !f.AggWithinGroup && !f.AggDistinct && !f.AggStar && !f.FuncVariadic
+	return f.Over == nil && f.AggFilter == nil && len(f.AggOrder) == 0 && !f.AggWithinGroup && !f.AggDistinct &&
+		!f.AggStar && !f.FuncVariadic
 }
 
 // substituteExpr writes a scalar subquery: its column gives the result the name that PostgreSQL would have given it.

@@ -23,7 +23,8 @@ func FuzzCheck(f *testing.F) {
 	}
 	for _, s := range []string{
 		"SELECT current_setting(a) FROM current_user a", "TABLE pg_database", "SELECT (a||b)::regclass FROM c",
-		"SELECT * FROM clinic.pg_catalog.pg_class pg_class", "SELECT U&\"a\"", "SELECT set_config('jit', $1, $2)", "VALUES (current_user, 1)",
+		"SELECT * FROM clinic.pg_catalog.pg_class pg_class", "SELECT U&\"a\"", "SELECT set_config('jit', $1, $2)",
+		"VALUES (current_user, 1)",
 		"SELECT * FROM ROWS FROM (current_database(), unnest($1)) WITH ORDINALITY a(b)", "SELECT d.x FROM unnest($1) d",
 	} {
 		f.Add(s)

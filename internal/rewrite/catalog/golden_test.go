@@ -46,7 +46,8 @@ func check(t *testing.T, sql string) string {
 		return fmt.Sprintf("%s at %d: %s\n", e.Code, e.Position, e.Message)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", map[catalog.Route]string{catalog.Shadow: "shadow", catalog.Public: "public"}[r.Route], r.SQL)
+	fmt.Fprintf(&b, "%s: %s\n", map[catalog.Route]string{catalog.Shadow: "shadow", catalog.Public: "public"}[r.Route],
+		r.SQL)
 	for _, s := range r.Supplies {
 		fmt.Fprintf(&b, "  $%d %s = kind %d %s\n", s.Parameter, s.Type, s.Kind, s.Name)
 	}

@@ -28,10 +28,13 @@ func (c *checker) information(relation string) (string, error) {
 		switch {
 		case col == "catalog_name" || strings.HasSuffix(col, "_catalog"):
 			changed = true
-			fmt.Fprintf(&b, "CASE WHEN t.%s IS NOT NULL THEN %s::information_schema.sql_identifier END AS %s", q, sqltext.EscapedLiteral(c.in.Database), q)
+			fmt.Fprintf(&b, "CASE WHEN t.%s IS NOT NULL THEN %s::information_schema.sql_identifier END AS %s", q,
+				sqltext.EscapedLiteral(c.in.Database), q)
 		case userColumns[col]:
 			changed = true
-			fmt.Fprintf(&b, "CASE WHEN t.%s::pg_catalog.name = current_user THEN %s::information_schema.sql_identifier ELSE t.%s END AS %s", q, sqltext.EscapedLiteral(c.in.User), q, q)
+			fmt.Fprintf(
+				&b, "CASE WHEN t.%s::pg_catalog.name = current_user THEN %s::information_schema.sql_identifier ELSE t.%s END AS %s",
+				q, sqltext.EscapedLiteral(c.in.User), q, q)
 		default:
 			b.WriteString("t." + q)
 		}
@@ -45,9 +48,10 @@ func (c *checker) information(relation string) (string, error) {
 // anyInformation does the same for whatever columns a relation has.
 func (c *checker) anyInformation(relation string) string {
 	users := literals(userColumns)
-	return populate("information_schema."+relation+" AS t", "t", fmt.Sprintf(`(SELECT pg_catalog.jsonb_object_agg(e.key, CASE WHEN e.key IN (%s) THEN %s ELSE %s END)`+
-		` FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(t)) AS e WHERE e.key IN (%s) AND e.value = current_user OR e.value IS NOT NULL AND (e.key = 'catalog_name' OR e.key LIKE '%%\_catalog'))`,
-		users, sqltext.EscapedLiteral(c.in.User), sqltext.EscapedLiteral(c.in.Database), users), "true")
+	return populate("information_schema."+relation+" AS t", "t",
+		fmt.Sprintf(`(SELECT pg_catalog.jsonb_object_agg(e.key, CASE WHEN e.key IN (%s) THEN %s ELSE %s END)`+
+			` FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(t)) AS e WHERE e.key IN (%s) AND e.value = current_user OR e.value IS NOT NULL AND (e.key = 'catalog_name' OR e.key LIKE '%%\_catalog'))`,
+			users, sqltext.EscapedLiteral(c.in.User), sqltext.EscapedLiteral(c.in.Database), users), "true")
 }
 
 // userColumns name roles.
@@ -65,7 +69,8 @@ func (c *checker) ownRows(relation string) (string, error) {
 		args[i] = c.supply(Supply{Kind: r.supply, Name: col.Name, Type: col.Type + "[]"}) + "::" + col.Type + "[]"
 		names[i] = sqltext.Ident(col.Name)
 	}
-	return "SELECT * FROM ROWS FROM (pg_catalog.unnest(" + strings.Join(args, "), pg_catalog.unnest(") + ")) AS t(" + strings.Join(names, ", ") + ")", nil
+	return "SELECT * FROM ROWS FROM (pg_catalog.unnest(" + strings.Join(args, "), pg_catalog.unnest(") + ")) AS t(" +
+		strings.Join(names, ", ") + ")", nil
 }
 
 // own finds a relation of schema dpproxy.

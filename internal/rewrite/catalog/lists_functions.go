@@ -45,8 +45,8 @@ var pureFunctions = words(
 	row_number stddev stddev_pop stddev_samp string_agg sum var_pop var_samp variance any_value`,
 )
 
-// catalogFunctions read the catalogs of the database that they run in: on the shadow, where there is nothing to hide. Those
-// that name objects of the whole cluster (pg_describe_object, acldefault, …) are not among them.
+// catalogFunctions read the catalogs of the database that they run in: on the shadow, where there is nothing to hide.
+// Those that name objects of the whole cluster (pg_describe_object, acldefault, …) are not among them.
 var catalogFunctions = words(
 	`aclexplode col_description current_schema current_schemas format_type getdatabaseencoding obj_description
 	oidvectortypes pg_available_extensions pg_available_extension_versions pg_char_to_encoding

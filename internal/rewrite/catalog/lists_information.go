@@ -1,8 +1,8 @@
 package catalog
 
-// informationSchema lists the columns of every relation of information_schema that may be read, in their order. They are
-// the SQL standard's, so that all versions of PostgreSQL agree on them. An asterisk stands for relations on whose columns
-// they do not (table_constraints got nulls_distinct with 15): those are copied row by row, which is slower.
+// informationSchema lists the columns of every relation of information_schema that may be read, in their order. They
+// are the SQL standard's, so that all versions of PostgreSQL agree on them. An asterisk stands for relations on whose
+// columns they do not (table_constraints got nulls_distinct with 15): those are copied row by row, which is slower.
 var informationSchema = map[string]string{
 	"administrable_role_authorizations": "grantee role_name is_grantable",
 	"applicable_roles":                  "grantee role_name is_grantable",

@@ -9,10 +9,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Localize takes the client's database from the names in a statement (clinic.public.wards, clinic.public.wards.ward), so
-// that the shadow, which has another name, may check the text. Other databases' names stay: PostgreSQL refuses them. The
-// text comes back as it is where there is nothing to take away; the rest of it stays letter for letter, and what is left
-// parses to the tree that is meant.
+// Localize takes the client's database from the names in a statement (clinic.public.wards, clinic.public.wards.ward),
+// so that the shadow, which has another name, may check the text. Other databases' names stay: PostgreSQL refuses them.
+// The text comes back as it is where there is nothing to take away; the rest of it stays letter for letter, and what is
+// left parses to the tree that is meant.
 func Localize(stmt *pg_query.Node, text, database string) (string, error) {
 	tree := sqltree.Clone(stmt)
 	qualifiers := map[int32]bool{} // byte offsets of the database's name

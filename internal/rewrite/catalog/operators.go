@@ -9,9 +9,10 @@ import (
 )
 
 // operators are those of pg_catalog: all of them compute on their arguments alone.
-var operators = words("!! !~ !~* !~~ !~~* # ## #- #> #>> % & && &< &<| &> * *< *<= *<> *= *> *>= + - -> ->> -|- / < <-> << <<= " +
-	"<<| <= <> <@ <^ = > >= >> >>= >^ ? ?# ?& ?- ?-| ?| ?|| @ @-@ @> @? @@ @@@ ^ ^@ | |&> |/ |>> || ||/ ~ ~* ~<=~ ~<~ ~= ~>=~ " +
-	"~>~ ~~ ~~* BETWEEN")
+var operators = words(
+	"!! !~ !~* !~~ !~~* # ## #- #> #>> % & && &< &<| &> * *< *<= *<> *= *> *>= + - -> ->> -|- / < <-> << <<= " +
+		"<<| <= <> <@ <^ = > >= >> >>= >^ ? ?# ?& ?- ?-| ?| ?|| @ @-@ @> @? @@ @@@ ^ ^@ | |&> |/ |>> || ||/ ~ ~* ~<=~ ~<~ ~= ~>=~ " +
+		"~>~ ~~ ~~* BETWEEN")
 
 // operator checks an operator's name: a symbol of pg_catalog, qualified with it or not at all.
 func (c *checker) operator(nodes []*pg_query.Node, location int32) error {
@@ -19,10 +20,12 @@ func (c *checker) operator(nodes []*pg_query.Node, location int32) error {
 	switch {
 	case len(nodes) == 0:
 		return nil
-	case len(names) == 1 && (operators[names[0]] || strings.HasPrefix(names[0], "BETWEEN") || strings.HasPrefix(names[0], "NOT BETWEEN")):
+	case len(names) == 1 && (operators[names[0]] || strings.HasPrefix(names[0], "BETWEEN") ||
+		strings.HasPrefix(names[0], "NOT BETWEEN")):
 		return nil
 	case len(names) == 2 && names[0] == "pg_catalog" && operators[names[1]]:
 		return nil
 	}
-	return c.refuse(refusal.CatalogObject, int(location), "permission denied for operator "+strings.Join(names, "."), "Operators of pg_catalog are allowed.")
+	return c.refuse(refusal.CatalogObject, int(location), "permission denied for operator "+strings.Join(names, "."),
+		"Operators of pg_catalog are allowed.")
 }

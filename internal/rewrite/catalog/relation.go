@@ -70,7 +70,8 @@ func (c *checker) public(n *pg_query.Node, r *pg_query.RangeVar, name policy.Nam
 	for i, col := range columns {
 		quoted[i] = sqltext.Ident(col)
 	}
-	return substitute(n, r, "SELECT "+strings.Join(quoted, ", ")+" FROM "+sqltext.Ident(name.Schema)+"."+sqltext.Ident(name.Relation))
+	return substitute(n, r, "SELECT "+strings.Join(quoted, ", ")+" FROM "+sqltext.Ident(name.Schema)+"."+
+		sqltext.Ident(name.Relation))
 }
 
 // resolve finds the schema that a name means: PostgreSQL's search over pg_catalog and the policy's schemas. Names that
@@ -147,12 +148,14 @@ func relationParts(r *pg_query.RangeVar) []string {
 // relationDenied refuses a relation: what is no part of the system does not exist, as PostgreSQL says it.
 func (c *checker) relationDenied(at int, r *pg_query.RangeVar) error {
 	switch name := nameOf(r.Schemaname, r.Relname); {
-	case r.Schemaname == "pg_catalog", r.Schemaname == "information_schema", r.Schemaname == "pg_toast", r.Schemaname == ownSchema:
+	case r.Schemaname == "pg_catalog", r.Schemaname == "information_schema", r.Schemaname == "pg_toast",
+		r.Schemaname == ownSchema:
 	case r.Schemaname == "" && strings.HasPrefix(r.Relname, "pg_"):
 	case c.in.Private[name]:
 	case r.Schemaname == "" && c.privateByPath(r.Relname):
 	default:
-		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")), pgerr.At(c.text.Position(at)))
+		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")),
+			pgerr.At(c.text.Position(at)))
 	}
 	return c.refuse(refusal.CatalogObject, at, "permission denied for relation "+strings.Join(relationParts(r), "."),
 		"Ask for tables of the policy, or for catalog relations that the topic introspection of dpproxy.help lists.")

@@ -21,11 +21,14 @@ var sessionSettings = words(`
 	statement_timeout timezone transaction_isolation transaction_read_only
 	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups dpproxy.max_rows dpproxy.intervals`)
 
-// ownSettings are shown in pg_settings beside PostgreSQL's, so that clients complete and describe their names. The type is
-// PostgreSQL's word; values are those of an enum.
+// ownSettings are shown in pg_settings beside PostgreSQL's, so that clients complete and describe their names. The type
+// is PostgreSQL's word; values are those of an enum.
 var ownSettings = []struct{ name, vartype, values, description string }{
 	{"dpproxy.epsilon", "real", "", "What one statement over private tables costs."},
-	{"dpproxy.margin", "string", "", "The margin that counts and sums are to have: a number, or a share of the valid range as '2%'."},
+	{
+		"dpproxy.margin", "string", "",
+		"The margin that counts and sums are to have: a number, or a share of the valid range as '2%'.",
+	},
 	{"dpproxy.notices", "bool", "", "Report cost and margins after each private statement."},
 	{"dpproxy.empty_groups", "enum", "{keep,drop}", "Whether groups in which nobody counts are returned."},
 	{"dpproxy.max_rows", "integer", "", "Count each unit with at most so many rows; 0 is what the policy allows."},
@@ -40,10 +43,12 @@ func (c *checker) shownSettings() string {
 		if s.values != "" {
 			values = sqltext.Literal(s.values)
 		}
-		rows[i] = "(" + sqltext.Literal(s.name) + ", " + c.supply(Supply{Kind: SupplySetting, Name: s.name, Type: "text"}) + "::pg_catalog.text, " +
+		rows[i] = "(" + sqltext.Literal(s.name) + ", " + c.supply(Supply{Kind: SupplySetting, Name: s.name, Type: "text"}) +
+			"::pg_catalog.text, " +
 			sqltext.Literal(s.vartype) + ", " + values + ", " + sqltext.Literal(s.description) + ")"
 	}
-	return "SELECT r.* FROM (VALUES " + strings.Join(rows, ", ") + ") AS v (n, s, t, e, d) CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(" +
+	return "SELECT r.* FROM (VALUES " + strings.Join(rows, ", ") +
+		") AS v (n, s, t, e, d) CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(" +
 		"NULL::pg_catalog.pg_settings, pg_catalog.jsonb_build_object('name', v.n, 'setting', v.s, 'vartype', v.t, 'enumvals', v.e::pg_catalog.text[], 'short_desc', v.d, " +
 		"'category', 'dpproxy', 'context', 'user', 'source', 'session', 'pending_restart', false)) AS r"
 }
@@ -79,13 +84,16 @@ func (c *checker) currentSetting(f *pg_query.FuncCall) (string, bool, error) {
 func (c *checker) settingByName(n *pg_query.Node, f *pg_query.FuncCall) error {
 	own := ""
 	for _, s := range ownSettings {
-		own += " WHEN " + sqltext.Literal(s.name) + " THEN " + c.supply(Supply{Kind: SupplySetting, Name: s.name, Type: "text"}) + "::pg_catalog.text"
+		own += " WHEN " + sqltext.Literal(s.name) + " THEN " +
+			c.supply(Supply{Kind: SupplySetting, Name: s.name, Type: "text"}) + "::pg_catalog.text"
 	}
-	return wrap(n, f, "(SELECT CASE pg_catalog.lower(n.n)"+own+" ELSE pg_catalog.current_setting(n.n, true) END AS current_setting FROM (SELECT CAST(",
+	return wrap(n, f, "(SELECT CASE pg_catalog.lower(n.n)"+own+
+		" ELSE pg_catalog.current_setting(n.n, true) END AS current_setting FROM (SELECT CAST(",
 		" AS pg_catalog.text)) AS n(n) WHERE pg_catalog.lower(n.n) IN ("+settingNames+"))")
 }
 
-// dumpsOnly is what pg_dump and pg_dumpall set first of all, by a query that nobody else sends: which relations they will not expand.
+// dumpsOnly is what pg_dump and pg_dumpall set first of all, by a query that nobody else sends: which relations they
+// will not expand.
 const dumpsOnly = "view, foreign-table"
 
 // setConfig takes set_config(name, value, is_local) for the session.

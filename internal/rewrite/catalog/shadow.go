@@ -9,11 +9,12 @@ import (
 // ownSchema is the schema of the relations and functions that analysts may name in addition to those of the policy.
 const ownSchema = "dpproxy"
 
-// ShadowSQL gives what setup runs in the shadow database as its owner, in one transaction or several, as often as it likes.
+// ShadowSQL gives what setup runs in the shadow database as its owner, in one transaction or several, as often as it
+// likes.
 //
-// It creates the schema dpproxy with the relations and functions of the contract. They hold nothing and compute nothing:
-// PostgreSQL needs them to check and describe a statement that names them. When one runs, Check has replaced the
-// relations by parameters, and rewrite has replaced the functions by released values.
+// It creates the schema dpproxy with the relations and functions of the contract. They hold nothing and compute
+// nothing: PostgreSQL needs them to check and describe a statement that names them. When one runs, Check has replaced
+// the relations by parameters, and rewrite has replaced the functions by released values.
 func ShadowSQL() string {
 	var b strings.Builder
 	b.WriteString(shadowHead)
@@ -68,15 +69,18 @@ var ownRelations = []ownRelation{
 	{"history", "What you asked and what it cost: your own statements.", SupplyHistory, []Column{
 		{"at", "timestamp with time zone"}, {"query", "text"}, {"epsilon", "double precision"}, {"share", "double precision"},
 	}},
-	{"last", "What your last statement over private tables has released: one row for each aggregate.", SupplyLast, []Column{
-		{"column_name", "text"},
-		{"mechanism", "text"},
-		{"scale", "double precision"},
-		{"margin", "double precision"},
-		{"left_out", "double precision"},
-		{"epsilon", "double precision"},
-		{"place", "text"},
-	}},
+	{
+		"last", "What your last statement over private tables has released: one row for each aggregate.", SupplyLast,
+		[]Column{
+			{"column_name", "text"},
+			{"mechanism", "text"},
+			{"scale", "double precision"},
+			{"margin", "double precision"},
+			{"left_out", "double precision"},
+			{"epsilon", "double precision"},
+			{"place", "text"},
+		},
+	},
 	{"help", "Why a question is refused and what to write instead, functions, and settings.", SupplyHelp, []Column{
 		{"topic", "text"}, {"text", "text"},
 	}},
@@ -122,8 +126,8 @@ END
 $dpproxy$;
 `
 
-// RoleSQL gives what setup runs for the role of the shadow connection, after creating it, in the shadow database. The role
-// can log in and read; nothing that a session leaves behind may outlive it or reach another.
+// RoleSQL gives what setup runs for the role of the shadow connection, after creating it, in the shadow database. The
+// role can log in and read; nothing that a session leaves behind may outlive it or reach another.
 func RoleSQL(role string) string {
 	r := sqltext.Ident(role)
 	return "ALTER ROLE " + r + ` NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// substitutes replaces functions whose answer would describe the shadow, the cluster or the pooled connection by constants that
-// say nothing of them: no address (as on a Unix socket), no size, locks that are always free.
+// substitutes replaces functions whose answer would describe the shadow, the cluster or the pooled connection by
+// constants that say nothing of them: no address (as on a Unix socket), no size, locks that are always free.
 var substitutes = map[string]string{
 	"inet_client_addr":       "NULL::pg_catalog.inet",
 	"inet_client_port":       "NULL::pg_catalog.int4",
@@ -95,7 +95,8 @@ func (c *checker) databasePrivilege(f *pg_query.FuncCall) (string, bool, error) 
 	}
 	privilege, ok := constantString(f.Args[len(f.Args)-1])
 	if !ok {
-		return "", false, c.refuse(refusal.ConstantNeeded, int(f.Location), "has_database_privilege() needs a literal privilege", "Write 'CONNECT', 'CREATE' or 'TEMPORARY'.")
+		return "", false, c.refuse(refusal.ConstantNeeded, int(f.Location),
+			"has_database_privilege() needs a literal privilege", "Write 'CONNECT', 'CREATE' or 'TEMPORARY'.")
 	}
 	if strings.EqualFold(strings.TrimSpace(privilege), "connect") {
 		return "true", true, nil
@@ -132,7 +133,8 @@ func (c *checker) age(name string, f *pg_query.FuncCall) (string, bool, error) {
 }
 
 func (c *checker) ageRefused(name string, at int) error {
-	return c.refuse(refusal.CatalogForm, at, name+"() of this argument is not supported", "Write age(current_date, x), or cast: age(x::timestamptz).")
+	return c.refuse(refusal.CatalogForm, at, name+"() of this argument is not supported",
+		"Write age(current_date, x), or cast: age(x::timestamptz).")
 }
 
 // isTime says whether an expression is a timestamp or a date by its form.
@@ -155,12 +157,14 @@ func isTime(n *pg_query.Node) bool {
 }
 
 // timeFunctions return times, in all their overloads.
-var timeFunctions = words(`now clock_timestamp statement_timestamp transaction_timestamp to_timestamp to_date date_bin make_date
+var timeFunctions = words(
+	`now clock_timestamp statement_timestamp transaction_timestamp to_timestamp to_date date_bin make_date
 	make_timestamp make_timestamptz`)
 
 func nameLiteral(s string) string { return sqltext.EscapedLiteral(s) + "::pg_catalog.name" }
 
 // unrecognized gives PostgreSQL's error for a setting that does not exist; those off the list do not.
 func (c *checker) unrecognized(at int, name string) error {
-	return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`, pgerr.At(c.text.Position(at)))
+	return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`,
+		pgerr.At(c.text.Position(at)))
 }

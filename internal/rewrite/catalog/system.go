@@ -68,7 +68,8 @@ func (c *checker) catalogRelation(n policy.Name) (string, error) {
 
 // noRows prints a query with a relation's columns that does not read the relation: only its row type is used.
 func noRows(relation string) string {
-	return "SELECT r.* FROM pg_catalog.jsonb_populate_record(NULL::pg_catalog." + relation + ", '{}'::pg_catalog.jsonb) AS r WHERE false"
+	return "SELECT r.* FROM pg_catalog.jsonb_populate_record(NULL::pg_catalog." + relation +
+		", '{}'::pg_catalog.jsonb) AS r WHERE false"
 }
 
 // filteredRelation shows the client's database and user where the shadow has its own.
@@ -84,10 +85,13 @@ func (c *checker) filteredRelation(relation string) string {
 		return populate("pg_catalog.pg_tablespace AS t", "t", "'{\"spcacl\": null, \"spcoptions\": null}'::pg_catalog.jsonb",
 			"t.spcname IN ('pg_default', 'pg_global')")
 	case "pg_settings":
-		return "SELECT * FROM pg_catalog.pg_settings AS s WHERE pg_catalog.lower(s.name) IN (" + settingNames + ") UNION ALL " + c.shownSettings()
+		return "SELECT * FROM pg_catalog.pg_settings AS s WHERE pg_catalog.lower(s.name) IN (" + settingNames +
+			") UNION ALL " + c.shownSettings()
 	}
 	if strings.HasSuffix(relation, "_indexes") {
-		return statistics(relation, "pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS x ON x.oid = i.indexrelid JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid",
+		return statistics(
+			relation,
+			"pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS x ON x.oid = i.indexrelid JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid",
 			"'indexrelid', i.indexrelid, 'indexrelname', x.relname, ")
 	}
 	return statistics(relation, "pg_catalog.pg_class AS c", "")
@@ -96,7 +100,8 @@ func (c *checker) filteredRelation(relation string) string {
 // databases shows the client's database in the place of the shadow, and the others that clients can connect to.
 func (c *checker) databases() string {
 	overrides := func(name string) string {
-		return fmt.Sprintf("pg_catalog.jsonb_build_object('datname', %s, 'datallowconn', true, 'datistemplate', false, 'datconnlimit', -1, 'datacl', NULL, 'datfrozenxid', '3', 'datminmxid', '1')",
+		return fmt.Sprintf(
+			"pg_catalog.jsonb_build_object('datname', %s, 'datallowconn', true, 'datistemplate', false, 'datconnlimit', -1, 'datacl', NULL, 'datfrozenxid', '3', 'datminmxid', '1')",
 			sqltext.EscapedLiteral(name))
 	}
 	const own = "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
@@ -112,14 +117,17 @@ func (c *checker) databases() string {
 // roles shows the owners of what the shadow holds, and the shadow's role under the client's name.
 func (c *checker) roles(relation, oid, name, hidden string) string {
 	return populate("pg_catalog."+relation+" AS o", "o",
-		fmt.Sprintf("pg_catalog.jsonb_build_object(%s, '%s', CASE WHEN o.%s = current_user THEN %s ELSE o.%s END)", hidden, name, name, nameLiteral(c.in.User), name),
-		fmt.Sprintf("o.%s = current_user OR o.%s IN (SELECT relowner FROM pg_catalog.pg_class UNION SELECT nspowner FROM pg_catalog.pg_namespace UNION SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())", name, oid))
+		fmt.Sprintf("pg_catalog.jsonb_build_object(%s, '%s', CASE WHEN o.%s = current_user THEN %s ELSE o.%s END)", hidden,
+			name, name, nameLiteral(c.in.User), name),
+		fmt.Sprintf(
+			"o.%s = current_user OR o.%s IN (SELECT relowner FROM pg_catalog.pg_class UNION SELECT nspowner FROM pg_catalog.pg_namespace UNION SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())", name, oid))
 }
 
 // populate prints a query over one relation that overrides some columns and keeps the others and all types, whatever
 // columns the server's version has.
 func populate(from, alias, overrides, where string) string {
-	return "SELECT r.* FROM " + from + " CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(" + alias + ", " + overrides + ") AS r WHERE " + where
+	return "SELECT r.* FROM " + from + " CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(" + alias + ", " + overrides +
+		") AS r WHERE " + where
 }
 
 // statistics prints a query that names the relations of a statistics view and counts nothing. Counters that are not
@@ -129,8 +137,10 @@ func statistics(relation, from, ids string) string {
 	if strings.Contains(relation, "_user_") {
 		where += " AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'"
 	}
-	return "SELECT r.* FROM " + from + " JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(NULL::pg_catalog." +
-		relation + ", pg_catalog.jsonb_build_object(" + ids + "'relid', c.oid, 'schemaname', n.nspname, 'relname', c.relname) || " + zeroObject + ") AS r WHERE " + where
+	return "SELECT r.* FROM " + from +
+		" JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(NULL::pg_catalog." +
+		relation + ", pg_catalog.jsonb_build_object(" + ids +
+		"'relid', c.oid, 'schemaname', n.nspname, 'relname', c.relname) || " + zeroObject + ") AS r WHERE " + where
 }
 
 // zeroCounters are the counters that tools read: no rows, no scans.

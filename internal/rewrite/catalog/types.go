@@ -10,9 +10,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
-// pureTypes may be cast to anywhere. Transaction numbers, row places, snapshots and roles are not among them: their casts
-// lead to what the cluster is doing.
-var pureTypes = words(`bool bytea char name int8 int2 int4 text oid json path polygon float4 float8 circle money macaddr inet
+// pureTypes may be cast to anywhere. Transaction numbers, row places, snapshots and roles are not among them: their
+// casts lead to what the cluster is doing.
+var pureTypes = words(
+	`bool bytea char name int8 int2 int4 text oid json path polygon float4 float8 circle money macaddr inet
 	cidr macaddr8 bpchar varchar date time timestamp timestamptz interval timetz bit varbit numeric uuid tsvector tsquery
 	jsonb jsonpath int4range numrange tsrange tstzrange daterange int8range int4multirange nummultirange tsmultirange
 	tstzmultirange datemultirange int8multirange point lseg box line record unknown int2vector oidvector anyarray`)
@@ -85,15 +86,19 @@ func (c *checker) typeDenied(at int, names []string) error {
 // OIDs of types that parameters may not have: their input leads to transactions, row places, snapshots,
 // roles.
 var deniedOIDs = map[uint32]string{
-	27: "tid", 28: "xid", 29: "cid", 142: "xml", 143: "xml[]", 1033: "aclitem", 1034: "aclitem[]", 1010: "tid[]", 1011: "xid[]", 1012: "cid[]", 2949: "txid_snapshot[]",
-	2970: "txid_snapshot", 4096: "regrole", 4097: "regrole[]", 5038: "pg_snapshot", 5039: "pg_snapshot[]", 5069: "xid8", 271: "xid8[]",
+	27: "tid", 28: "xid", 29: "cid", 142: "xml", 143: "xml[]", 1033: "aclitem", 1034: "aclitem[]", 1010: "tid[]",
+	1011: "xid[]", 1012: "cid[]", 2949: "txid_snapshot[]",
+	2970: "txid_snapshot", 4096: "regrole", 4097: "regrole[]", 5038: "pg_snapshot", 5039: "pg_snapshot[]", 5069: "xid8",
+	271: "xid8[]",
 }
 
 // catalogOIDs are the types whose input looks names up in the catalogs.
 var catalogOIDs = map[uint32]string{
 	24: "regproc", 1008: "regproc[]", 2202: "regprocedure", 2203: "regoper", 2204: "regoperator",
-	2205: "regclass", 2206: "regtype", 2207: "regprocedure[]", 2208: "regoper[]", 2209: "regoperator[]", 2210: "regclass[]",
-	2211: "regtype[]", 3734: "regconfig", 3735: "regconfig[]", 3769: "regdictionary", 3770: "regdictionary[]", 4089: "regnamespace",
+	2205: "regclass", 2206: "regtype", 2207: "regprocedure[]", 2208: "regoper[]", 2209: "regoperator[]",
+	2210: "regclass[]",
+	2211: "regtype[]", 3734: "regconfig", 3735: "regconfig[]", 3769: "regdictionary", 3770: "regdictionary[]",
+	4089: "regnamespace",
 	4090: "regnamespace[]", 4191: "regcollation", 4192: "regcollation[]",
 }
 

@@ -65,8 +65,10 @@ func (c *checker) walk(m protoreflect.Message, s *scope) error {
 			return err
 		}
 	case *pg_query.CollateClause:
-		if names := stringsOf(x.Collname); len(names) > 2 || len(names) == 2 && names[0] != "pg_catalog" && !slices.Contains(c.in.Schemas, names[0]) {
-			return c.refuse(refusal.CatalogObject, int(x.Location), "permission denied for collation "+strings.Join(names, "."), "Use a collation of pg_catalog.")
+		if names := stringsOf(x.Collname); len(names) > 2 || len(names) == 2 && names[0] != "pg_catalog" &&
+			!slices.Contains(c.in.Schemas, names[0]) {
+			return c.refuse(refusal.CatalogObject, int(x.Location), "permission denied for collation "+strings.Join(names, "."),
+				"Use a collation of pg_catalog.")
 		}
 	}
 	if name := string(m.Descriptor().Name()); !allowedNodes[name] {
@@ -122,10 +124,12 @@ func (c *checker) node(n *pg_query.Node, s *scope) error {
 
 func (c *checker) selectStmt(x *pg_query.SelectStmt, s *scope) error {
 	if x.IntoClause != nil {
-		return c.refuse(refusal.ReadOnly, int(x.IntoClause.GetRel().GetLocation()), "permission denied to create tables", "Leave out INTO: dpproxy is read-only.")
+		return c.refuse(refusal.ReadOnly, int(x.IntoClause.GetRel().GetLocation()), "permission denied to create tables",
+			"Leave out INTO: dpproxy is read-only.")
 	}
 	if len(x.LockingClause) > 0 {
-		return c.refuse(refusal.ReadOnly, firstLocation(x.LockingClause[0].ProtoReflect()), "permission denied to lock rows", "Leave out FOR UPDATE and FOR SHARE: dpproxy is read-only.")
+		return c.refuse(refusal.ReadOnly, firstLocation(x.LockingClause[0].ProtoReflect()), "permission denied to lock rows",
+			"Leave out FOR UPDATE and FOR SHARE: dpproxy is read-only.")
 	}
 	if w := x.WithClause; w != nil {
 		s = &scope{outer: s, names: map[string]bool{}}
@@ -236,7 +240,8 @@ func (c *checker) refused(m protoreflect.Message) error {
 	kind, at := string(m.Descriptor().Name()), firstLocation(m)
 	switch {
 	case kind == "DoStmt" || kind == "CallStmt" || kind == "ExplainStmt":
-		return c.refuse(refusal.Procedure, -1, fmt.Sprintf("%s is not supported", strings.ToUpper(strings.TrimSuffix(kind, "Stmt"))), "Only SELECT is answered.")
+		return c.refuse(refusal.Procedure, -1, fmt.Sprintf("%s is not supported",
+			strings.ToUpper(strings.TrimSuffix(kind, "Stmt"))), "Only SELECT is answered.")
 	case strings.HasSuffix(kind, "Stmt"):
 		return c.refuse(refusal.ReadOnly, -1, "permission denied: dpproxy is read-only", "Only SELECT is answered.")
 	case kind == "RangeTableSample":
@@ -245,20 +250,24 @@ func (c *checker) refused(m protoreflect.Message) error {
 	if name := nodeNames[kind]; name != "" {
 		kind = name
 	}
-	return c.refuse(refusal.CatalogForm, at, fmt.Sprintf("%s is not supported here", kind), "What catalog queries and queries of public tables may use is the topic introspection of dpproxy.help.")
+	return c.refuse(refusal.CatalogForm, at, fmt.Sprintf("%s is not supported here", kind),
+		"What catalog queries and queries of public tables may use is the topic introspection of dpproxy.help.")
 }
 
 // nodeNames gives the SQL words for the nodes that people are most likely to try.
 var nodeNames = map[string]string{
-	"XmlExpr": "XML", "XmlSerialize": "XML", "RangeTableFunc": "XMLTABLE", "JsonTable": "JSON_TABLE", "JsonFuncExpr": "SQL/JSON",
-	"JsonObjectConstructor": "SQL/JSON", "JsonArrayConstructor": "SQL/JSON", "JsonIsPredicate": "SQL/JSON", "CurrentOfExpr": "WHERE CURRENT OF",
+	"XmlExpr": "XML", "XmlSerialize": "XML", "RangeTableFunc": "XMLTABLE", "JsonTable": "JSON_TABLE",
+	"JsonFuncExpr":          "SQL/JSON",
+	"JsonObjectConstructor": "SQL/JSON", "JsonArrayConstructor": "SQL/JSON", "JsonIsPredicate": "SQL/JSON",
+	"CurrentOfExpr": "WHERE CURRENT OF",
 }
 
 // firstLocation finds where the text of a node begins; -1 if no node below it has a location.
 func firstLocation(m protoreflect.Message) int {
 	first := -1
 	// CREATE TABLESPACE's location is a folder.
-	if f := m.Descriptor().Fields().ByName("location"); f != nil && f.Kind() == protoreflect.Int32Kind && m.Get(f).Int() >= 0 {
+	if f := m.Descriptor().Fields().ByName("location"); f != nil && f.Kind() == protoreflect.Int32Kind &&
+		m.Get(f).Int() >= 0 {
 		first = int(m.Get(f).Int())
 	}
 	below(m, func(m protoreflect.Message) {

@@ -12,8 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// Arrays are constants: operands of ANY and ALL, whose elements are analysed one by one. NULL elements are allowed, arrays of
-// arrays are not.
+// Arrays are constants: operands of ANY and ALL, whose elements are analysed one by one. NULL elements are allowed,
+// arrays of arrays are not.
 
 // in builds IN and NOT IN over a list, as transformAExprIn does: elements get one common type with the left side.
 func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
@@ -67,8 +67,8 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 	return e, nil
 }
 
-// inArray makes an array of the constants of an IN list if there are two or more: its type is common to all, and = may have chosen
-// another. others are the items that are left; array is nil where they are all.
+// inArray makes an array of the constants of an IN list if there are two or more: its type is common to all, and = may
+// have chosen another. others are the items that are left; array is nil where they are all.
 func (b *builder) inArray(left *Expr, items []*Expr, loc int) (array *Expr, others []*Expr, err error) {
 	var constants []*Expr
 	for _, x := range items {
@@ -95,12 +95,16 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l := a.Rexpr.GetSubLink(); l.GetSubLinkType() == pg_query.SubLinkType_ARRAY_SUBLINK { // with its elements, which are the subquery's rows
+	// with its elements, which are the subquery's rows
+	if l := a.Rexpr.GetSubLink(); l.GetSubLinkType() == pg_query.SubLinkType_ARRAY_SUBLINK {
 		kind := pg_query.SubLinkType_ANY_SUBLINK
 		if a.Kind == pg_query.A_Expr_Kind_AEXPR_OP_ALL {
 			kind = pg_query.SubLinkType_ALL_SUBLINK
 		}
-		return b.subLink(&pg_query.SubLink{SubLinkType: kind, Testexpr: a.Lexpr, OperName: a.Name, Subselect: l.Subselect, Location: l.Location})
+		return b.subLink(&pg_query.SubLink{
+			SubLinkType: kind, Testexpr: a.Lexpr, OperName: a.Name, Subselect: l.Subselect,
+			Location: l.Location,
+		})
 	}
 	left, err := b.expr(a.Lexpr)
 	if err != nil {
@@ -127,10 +131,12 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text string, loc int) (*Expr, error) {
 	elemType := pgresolve.ElementType(arr.typ)
 	if elemType == nil || arr.col != nil {
-		return nil, Refuse(refusal.Array, loc, "ANY and ALL need a constant array or an array parameter", "write = ANY ($1::integer[]) or IN (1, 2, 3)")
+		return nil, Refuse(refusal.Array, loc, "ANY and ALL need a constant array or an array parameter",
+			"write = ANY ($1::integer[]) or IN (1, 2, 3)")
 	}
 	if left.isEnum() {
-		return nil, Refuse(refusal.Array, loc, "enums in ANY and ALL are not supported", "write IN ('a', 'b'), or cast the enum to text")
+		return nil, Refuse(refusal.Array, loc, "enums in ANY and ALL are not supported",
+			"write IN ('a', 'b'), or cast the enum to text")
 	}
 	items := []*Expr{nullExpr(elemType.OID, pgresolve.Qualified(elemType.OID, -1), loc)}
 	if arr.value != nil && len(arr.value.items) > 0 {
@@ -154,7 +160,8 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 		word = "ALL"
 	}
 	op := pgresolve.Operator(name, []uint32{left.baseType(), elemType.OID})
-	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.Name + ") " + word + " ({1}" + cast + "))"}
+	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." +
+		op.Name + ") " + word + " ({1}" + cast + "))"}
 	e := c.result(pgtype.BoolOID)
 	e.elementwise = op.Name
 	for _, x := range items {
@@ -164,13 +171,15 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	return e, nil
 }
 
-// arrayAs gives the array, and the cast after it, of the type that the operator takes. all applies the operator to each element.
+// arrayAs gives the array, and the cast after it, of the type that the operator takes. all applies the operator to each
+// element.
 func (b *builder) arrayAs(arr *Expr, all []*Expr, elem uint32, loc int) (_ *Expr, cast string, err error) {
 	target := all[0].args[1].typ
 	switch {
 	case target == elem:
 		return arr, "", nil
-	case !arr.provisional && arr.value.items != nil && slices.ContainsFunc(all, func(e *Expr) bool { return e.args[1].value == nil }):
+	case !arr.provisional && arr.value.items != nil &&
+		slices.ContainsFunc(all, func(e *Expr) bool { return e.args[1].value == nil }):
 		items := arr.value.items
 		if len(items) == 0 {
 			items = []*Expr{nullExpr(elem, pgresolve.Qualified(elem, -1), loc)}
@@ -193,7 +202,10 @@ func (b *builder) listTest(name string, anyOf bool, left *Expr, all []*Expr) *te
 	if col == nil || pgresolve.IsString(left.typ) && left.nondeterministic {
 		return nil
 	}
-	t := &test{kind: testComparison, col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true, hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID}
+	t := &test{
+		kind: testComparison, col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true,
+		hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID,
+	}
 	started := false
 	for _, e := range all {
 		x := e.args[1]
@@ -256,7 +268,8 @@ func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) 
 	e.value = &constant{}
 	for _, x := range items {
 		if x.value == nil && !x.provisional || x.value != nil && x.value.items != nil || len(x.Columns()) > 0 {
-			return nil, Refuse(refusal.Array, x.location, x.Text()+" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
+			return nil, Refuse(refusal.Array, x.location, x.Text()+
+				" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
 		}
 		x, err := b.coerce(x, elem, x)
 		if err != nil {
@@ -287,7 +300,8 @@ func arrayTemplate(n int) string {
 func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc int) (*Expr, error) {
 	t := pgresolve.LookupType(elem)
 	if !supported(elem) {
-		return nil, Refuse(refusal.Array, loc, fmt.Sprintf("parameter $%d is an array of a type that is not supported on private rows", n), "")
+		return nil, Refuse(refusal.Array, loc, fmt.Sprintf(
+			"parameter $%d is an array of a type that is not supported on private rows", n), "")
 	}
 	e := newExpr(t.Array, loc)
 	e.nullable = true
@@ -321,5 +335,6 @@ func (b *builder) arrayCast(e *Expr, elem uint32, loc int) (*Expr, error) {
 	case e.value != nil && e.value.items != nil && e.param == 0:
 		return b.arrayFrom(e.args, elem, loc)
 	}
-	return nil, Refuse(refusal.Array, loc, "this cast to an array type is not supported", "give the parameter the array's own type")
+	return nil, Refuse(refusal.Array, loc, "this cast to an array type is not supported",
+		"give the parameter the array's own type")
 }

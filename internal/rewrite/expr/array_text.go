@@ -11,7 +11,8 @@ import (
 func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
 	items, ok := splitArray(s)
 	if !ok {
-		return nil, Refuse(refusal.Array, loc, "the array is not in a form that dpproxy reads", "write one-dimensional arrays, as {1,2,3}")
+		return nil, Refuse(refusal.Array, loc, "the array is not in a form that dpproxy reads",
+			"write one-dimensional arrays, as {1,2,3}")
 	}
 	e := newExpr(pgresolve.LookupType(elem).Array, loc)
 	e.value = &constant{items: []*Expr{}}

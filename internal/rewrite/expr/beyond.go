@@ -10,8 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// A number of one unit, such as how many rows it has, is computed from all of them, and may lie beyond what the policy lets a unit add. Bounds
-// of its column are what it counts as where it is added up; the column itself holds the number (docs/privacy.md P8e).
+// A number of one unit, such as how many rows it has, is computed from all of them, and may lie beyond what the policy
+// lets a unit add. Bounds of its column are what it counts as where it is added up; the column itself holds the number
+// (docs/privacy.md P8e).
 
 // Beyond says of a column that values lie beyond its Bounds.
 type Beyond struct {
@@ -109,8 +110,8 @@ func (e *Expr) cut() bool {
 	return at(e.bounds.Lo, e.col.Beyond.Most.Lo) || at(e.bounds.Hi, e.col.Beyond.Most.Hi)
 }
 
-// Cuts says that the value of an expression may be another since it reads a column clamped; of a bare column, that its value is clamped where
-// it is added up.
+// Cuts says that the value of an expression may be another since it reads a column clamped; of a bare column, that its
+// value is clamped where it is added up.
 func (e *Expr) Cuts() bool {
 	found := e.cut()
 	e.walk(func(x *Expr) bool {
@@ -139,7 +140,8 @@ func (e *Expr) Covers(exact *Expr) bool {
 	return (pgresolve.IsNumber(base) || pgresolve.IsTime(base)) && e.bounds.Finite() && exact.bounds.Within(e.bounds)
 }
 
-// ExactColumn makes a column of an expression: exact is what it holds, e has the bounds that it counts with, and listed those of a key.
+// ExactColumn makes a column of an expression: exact is what it holds, e has the bounds that it counts with, and listed
+// those of a key.
 func (e *Expr) ExactColumn(exact, listed *Expr) *Column {
 	c := exact.AsColumn(exact.SQL(), e.text)
 	c.Bounds, c.choices, c.provisional = e.bounds, []*Expr{listed}, e.provisional || exact.provisional
@@ -166,7 +168,8 @@ func (e *Expr) clampedAs() query.Scalar {
 // Listed gives the values of a column that are groups of a key; of another expression, its bounds.
 func (e *Expr) Listed() bounds.Interval {
 	c, base := e.col, e.baseType()
-	if c == nil || c.Beyond == nil || e.clamp || !c.Beyond.Listed.Finite() || !sameEnds(e.bounds, representable(base, c.Bounds)) {
+	if c == nil || c.Beyond == nil || e.clamp || !c.Beyond.Listed.Finite() ||
+		!sameEnds(e.bounds, representable(base, c.Bounds)) {
 		return e.bounds
 	}
 	return representable(base, c.Beyond.Listed)

@@ -9,10 +9,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// TestReach: a number of one unit is read as it is, clamped, or as keys list it; a condition says where nothing lies beyond.
+// TestReach: a number of one unit is read as it is, clamped, or as keys list it; a condition says where nothing lies
+// beyond.
 func TestReach(t *testing.T) {
 	number := func() *Column {
-		c := &Column{Ref: query.Named("t").Column("n"), Name: "n", Type: pgtype.Int8OID, Typmod: -1, TypeName: "bigint", Bounds: bounds.Between(1, 20), Enforced: true, DeterministicCollation: true}
+		c := &Column{
+			Ref: query.Named("t").Column("n"), Name: "n", Type: pgtype.Int8OID, Typmod: -1, TypeName: "bigint",
+			Bounds: bounds.Between(1, 20), Enforced: true, DeterministicCollation: true,
+		}
 		c.Reach(bounds.Between(1, 1<<31), bounds.Between(1, 70))
 		return c
 	}
@@ -24,7 +28,8 @@ func TestReach(t *testing.T) {
 	if got := e.Listed().String(); got != "[1, 70]" {
 		t.Errorf("its groups are %s", got)
 	}
-	if c.Beyond.Most.Lo != nil || !e.Cuts() || e.Exact().Read().Cuts() || query.Text(e.Exact().Read().SQL()) != query.Text(c.Ref) {
+	if c.Beyond.Most.Lo != nil || !e.Cuts() || e.Exact().Read().Cuts() ||
+		query.Text(e.Exact().Read().SQL()) != query.Text(c.Ref) {
 		t.Error("it is cut above where it is added up, and nowhere where it is read as it is")
 	}
 	for _, test := range []struct {

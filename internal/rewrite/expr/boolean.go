@@ -15,7 +15,8 @@ import (
 // boolean coerces an operand of AND, OR, NOT, WHERE or WHEN.
 func (b *builder) boolean(e *Expr) (*Expr, error) {
 	if e.baseType() != pgtype.BoolOID && e.typ != pgtype.UnknownOID {
-		return nil, Refuse(refusal.Types, e.location, fmt.Sprintf("%s is of type %s, not boolean", e.Text(), pgresolve.Display(e.typ)), "")
+		return nil, Refuse(refusal.Types, e.location, fmt.Sprintf("%s is of type %s, not boolean", e.Text(),
+			pgresolve.Display(e.typ)), "")
 	}
 	x, err := b.coerce(e, pgtype.BoolOID, e)
 	if err != nil {
@@ -196,9 +197,9 @@ func Split(conditions []*Expr) []*Expr {
 	return out
 }
 
-// Predicate makes a boolean expression of SQL that the caller made, for subqueries. columns are those of the outer query
-// that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
-// PostgreSQL may make a join of it; nil: the same.
+// Predicate makes a boolean expression of SQL that the caller made, for subqueries. columns are those of the outer
+// query that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions
+// of a WHERE, and PostgreSQL may make a join of it; nil: the same.
 func Predicate(sql, joined query.Scalar, nullable bool, columns []*Column, work Work, location int) *Expr {
 	e := newExpr(pgtype.BoolOID, location)
 	e.nullable, e.subquery = nullable, work

@@ -23,20 +23,21 @@ type Scope interface {
 	Column(fields []string, location int) (*Column, error)
 	// Parameter gives the type of $n and, if known, its value in PostgreSQL's canonical text form; nil is NULL.
 	Parameter(n int) (oid uint32, value *string, known bool)
-	// Literal has PostgreSQL read a constant as the session would, and gives its value in canonical text form. What depends on
-	// the clock ("today", "now") is the same everywhere in a statement, and is read anew for each statement. It is not
-	// known before parameter values are.
+	// Literal has PostgreSQL read a constant as the session would, and gives its value in canonical text form. What
+	// depends on the clock ("today", "now") is the same everywhere in a statement, and is read anew for each statement. It
+	// is not known before parameter values are.
 	Literal(oid uint32, text string) (value string, known bool, err error)
-	// Compute has PostgreSQL compute sql, of a type, which is what n means and reads no row, and gives its value in canonical text
-	// form; nil is NULL. It is not known before parameter values are.
+	// Compute has PostgreSQL compute sql, of a type, which is what n means and reads no row, and gives its value in
+	// canonical text form; nil is NULL. It is not known before parameter values are.
 	Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (value *string, known bool, err error)
 	// DomainNamed finds a domain by its name, in a schema if one is written; nil: there is none.
 	DomainNamed(schema, name string) *Domain
-	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO, intervals
-	// in PostgreSQL's own style.
+	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO,
+	// intervals in PostgreSQL's own style.
 	Prints(oid uint32) bool
-	// SubLink answers a subquery expression (EXISTS, IN, ANY, ALL, scalar), usually with Predicate. test is the built left-hand
-	// side of IN, ANY and ALL, several expressions if it is a row; nil for the others. It may refuse with Refuse.
+	// SubLink answers a subquery expression (EXISTS, IN, ANY, ALL, scalar), usually with Predicate. test is the built
+	// left-hand side of IN, ANY and ALL, several expressions if it is a row; nil for the others. It may refuse with
+	// Refuse.
 	SubLink(link *pg_query.SubLink, test []*Expr) (*Expr, error)
 }
 
@@ -58,10 +59,12 @@ func build(node *pg_query.Node, b *builder) (*Expr, error) {
 		return &out, nil
 	}
 	if e.isEnum() && e.value != nil && len(e.labels) == 0 {
-		return nil, Refuse(refusal.Types, e.location, e.Text()+" is of a type that is not supported here", "compare it with a column of its type, or cast it to text")
+		return nil, Refuse(refusal.Types, e.location, e.Text()+" is of a type that is not supported here",
+			"compare it with a column of its type, or cast it to text")
 	}
 	if e.value != nil && e.value.items != nil || pgresolve.ElementType(e.typ) != nil && e.col == nil {
-		return nil, Refuse(refusal.Array, e.location, "arrays are supported as operands of ANY and ALL only", "compare with = ANY (array)")
+		return nil, Refuse(refusal.Array, e.location, "arrays are supported as operands of ANY and ALL only",
+			"compare with = ANY (array)")
 	}
 	return e, nil
 }
@@ -79,8 +82,8 @@ func buildBoolean(node *pg_query.Node, b *builder) (*Expr, error) {
 	return b.boolean(e)
 }
 
-// mostBuilt limits how many nodes are built for one expression, however little of it is printed in the end: ranges write their bounds out
-// several times each. That takes half a second.
+// mostBuilt limits how many nodes are built for one expression, however little of it is printed in the end: ranges
+// write their bounds out several times each. That takes half a second.
 const mostBuilt = 10 * maxWeight
 
 // builder builds one expression.
@@ -128,11 +131,12 @@ func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
 }
 
 func tooLarge(n *pg_query.Node) error {
-	return Refuse(refusal.TooComplex, locationOf(n), "the expression is too large once it is written out", "write it with fewer BETWEEN, IN and ranges inside each other")
+	return Refuse(refusal.TooComplex, locationOf(n), "the expression is too large once it is written out",
+		"write it with fewer BETWEEN, IN and ranges inside each other")
 }
 
-// weigh counts the nodes that print, shared ones as often as they do: BETWEEN writes its operand twice, so thirty of them inside each
-// other would print a thousand million times.
+// weigh counts the nodes that print, shared ones as often as they do: BETWEEN writes its operand twice, so thirty of
+// them inside each other would print a thousand million times.
 func (e *Expr) weigh() int {
 	if e.weight == 0 {
 		n := 1
@@ -179,7 +183,8 @@ func (b *builder) node(n *pg_query.Node) (*Expr, error) {
 	case *pg_query.Node_SubLink:
 		return b.subLink(v.SubLink)
 	}
-	return nil, Refuse(refusal.Construct, locationOf(n), fmt.Sprintf("%s is not supported in a row-level expression", nodeName(n)), "")
+	return nil, Refuse(refusal.Construct, locationOf(n), fmt.Sprintf("%s is not supported in a row-level expression",
+		nodeName(n)), "")
 }
 
 // subLink hands subqueries to the scope.

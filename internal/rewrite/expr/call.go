@@ -32,7 +32,8 @@ func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text s
 		if isRange(cand.Result) {
 			hint = "compare its ends, as in x >= a AND x < b"
 		}
-		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), hint)
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("%s of %s is not supported on private rows", text,
+			typeList(args)), hint)
 	}
 	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b, cost: r.cost}
 	for i, a := range args {
@@ -69,7 +70,8 @@ func (c *call) applied(r rule) (*Expr, error) {
 		if known, err := c.constant(r, i, what); !known || err != nil {
 			return e, err
 		}
-		if r.short && what != "" && i < len(c.args) && pgresolve.IsString(c.args[i].typ) { // of a text, each character is compared with these
+		// of a text, each character is compared with these
+		if r.short && what != "" && i < len(c.args) && pgresolve.IsString(c.args[i].typ) {
 			e.cost.perChar += int64(len(c.textOf(i))) / 2
 		}
 	}
@@ -130,7 +132,10 @@ func (c *call) finite() (known bool, err error) {
 			if pgresolve.IsTime(a.typ) && a.typ != pgtype.IntervalOID {
 				low, high = "'2020-01-01'", "'2029-12-31'"
 			}
-			return false, c.refuse(refusal.NoBounds, a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(%s, %s), %s) bounds this one", a.Text(), low, high))
+			return false, c.refuse(refusal.NoBounds, a.Text()+" has no bounds",
+				fmt.Sprintf(
+					"only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(%s, %s), %s) bounds this one",
+					a.Text(), low, high))
 		}
 	}
 	return known, nil

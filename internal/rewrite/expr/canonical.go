@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Canonical printing: questions that differ only in the order of operands, in the side of a constant, or in the type of a whole number
-// are printed, measured and kept as one. Every step keeps the value for all operands, NULL and
-// NaN included; expressions are total, so it makes no difference which operand is computed first.
+// Canonical printing: questions that differ only in the order of operands, in the side of a constant, or in the type of
+// a whole number are printed, measured and kept as one. Every step keeps the value for all operands, NULL and NaN
+// included; expressions are total, so it makes no difference which operand is computed first.
 
 // canonical prints AND, OR, NOT and comparisons.
 func (p *printer) canonical(e *Expr) query.Scalar {
@@ -48,14 +48,15 @@ func (p *printer) operands(op string, args []*Expr) []query.Scalar {
 // comparison prints the constant on the right; of two other operands, the one whose text comes first on the left.
 func (p *printer) comparison(name string, l, r *Expr) query.Scalar {
 	left, right := p.comparand(l, r), p.comparand(r, l)
-	if fixed := l.value != nil; fixed && r.value == nil || fixed == (r.value != nil) && query.Key(left) > query.Key(right) {
+	if fixed := l.value != nil; fixed && r.value == nil || fixed == (r.value != nil) &&
+		query.Key(left) > query.Key(right) {
 		left, right, name = right, left, comparisons[name].mirror
 	}
 	return query.F("({} OPERATOR(pg_catalog.{}) {})", left, name, right)
 }
 
-// comparand prints an operand of a comparison. Comparisons of integers are exact across their types, so a constant takes the
-// narrowest of integer and bigint that holds it; those of numeric do not see digits that are zero.
+// comparand prints an operand of a comparison. Comparisons of integers are exact across their types, so a constant
+// takes the narrowest of integer and bigint that holds it; those of numeric do not see digits that are zero.
 func (p *printer) comparand(x, other *Expr) query.Scalar {
 	if x.value == nil || x.value.text == nil || !x.bounds.Finite() {
 		return p.print(x)
@@ -68,7 +69,8 @@ func (p *printer) comparand(x, other *Expr) query.Scalar {
 		}
 		return query.Raw(valueLiteral(oid, x.bounds.Lo, false))
 	case x.typ == pgtype.TimestampOID && other.typ == pgtype.DateOID:
-		if day := quo(x.bounds.Lo, microsPerDay); day.IsInt() && day.Sign() >= 0 { // dates compare as their midnights do, at less cost
+		// dates compare as their midnights do, at less cost
+		if day := quo(x.bounds.Lo, microsPerDay); day.IsInt() && day.Sign() >= 0 {
 			return query.Raw(valueLiteral(pgtype.DateOID, day, false))
 		}
 	case x.typ == pgtype.NumericOID && x.value.scale <= 60:
@@ -77,7 +79,8 @@ func (p *printer) comparand(x, other *Expr) query.Scalar {
 	return p.print(x)
 }
 
-// sortedArray sorts the elements of an operand of ANY and ALL, each once: an OR or AND over them does not see their order.
+// sortedArray sorts the elements of an operand of ANY and ALL, each once: an OR or AND over them does not see their
+// order.
 func sortedArray(arr *Expr) *Expr {
 	if len(arr.args) < 2 {
 		return arr
@@ -87,7 +90,9 @@ func sortedArray(arr *Expr) *Expr {
 	for _, x := range arr.args {
 		texts[x] = query.Key(x.SQL())
 	}
-	out.args = slices.SortedFunc(slices.Values(arr.args), func(a, b *Expr) int { return strings.Compare(texts[a], texts[b]) })
+	out.args = slices.SortedFunc(slices.Values(arr.args), func(a, b *Expr) int {
+		return strings.Compare(texts[a], texts[b])
+	})
 	out.args = slices.CompactFunc(out.args, func(a, b *Expr) bool { return texts[a] == texts[b] })
 	out.tmpl, out.weight = arrayTemplate(len(out.args)), 0
 	return &out

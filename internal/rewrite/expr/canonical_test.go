@@ -23,7 +23,10 @@ func (g generator) condition(depth int) string {
 		{"uf", "f8", "2.5::float8", "'2.50'::float8", "'-0'::float8", "0::float8", "'NaN'::float8", "'inf'::float8"},
 		{"f4", "0.1::float4", "0.1", "uf"},
 		{"t", "v", "'x'", "'Alice'", "(t COLLATE \"C\")"},
-		{"ud", "d", "'2020-02-29'::date", "'Feb 29, 2020'::date", "uts", "'2020-02-29 00:00'::timestamp", "'infinity'::date", "utz"},
+		{
+			"ud", "d", "'2020-02-29'::date", "'Feb 29, 2020'::date", "uts", "'2020-02-29 00:00'::timestamp", "'infinity'::date",
+			"utz",
+		},
 		{"uiv", "'1 day'::interval", "'24:00:00'::interval", "'1 mon'::interval"},
 		{"b", "nb", "true", "'no'::bool"},
 		{"m", "'sad'", "'ok'"},
@@ -46,7 +49,8 @@ func (g generator) condition(depth int) string {
 	return a + " " + g.pick("=", "<>", "<", "<=", ">", ">=") + " " + b
 }
 
-// TestCanonical: what is printed in canonical form means what was written, for any row. So two questions that print alike are one.
+// TestCanonical: what is printed in canonical form means what was written, for any row. So two questions that print
+// alike are one.
 func TestCanonical(t *testing.T) {
 	s := startServer(t)
 	s.exec(t, "SET TimeZone = 'Europe/Berlin'")

@@ -30,7 +30,8 @@ func (b *builder) typeCast(t *pg_query.TypeCast) (*Expr, error) {
 	if target.array {
 		return b.arrayCast(e, target.oid, loc)
 	}
-	if target.unit != "" && e.typ == pgtype.UnknownOID && e.value.text != nil && intForm.MatchString(strings.TrimSpace(*e.value.text)) {
+	if target.unit != "" && e.typ == pgtype.UnknownOID && e.value.text != nil &&
+		intForm.MatchString(strings.TrimSpace(*e.value.text)) {
 		s := strings.TrimSpace(*e.value.text) + " " + target.unit
 		e.value = &constant{text: &s}
 	}
@@ -61,7 +62,10 @@ type castTarget struct {
 	domain *Domain // oid is that of the type that it is over
 }
 
-var intervalUnits = map[int32]string{1 << 2: "year", 1 << 1: "month", 1 << 3: "day", 1 << 10: "hour", 1 << 11: "minute", 1 << 12: "second"}
+var intervalUnits = map[int32]string{
+	1 << 2: "year", 1 << 1: "month", 1 << 3: "day", 1 << 10: "hour", 1 << 11: "minute",
+	1 << 12: "second",
+}
 
 // typeNamed resolves a type's name to a built-in type.
 func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
@@ -73,8 +77,10 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	if len(parts) == 2 && parts[0] == "pg_catalog" {
 		parts = parts[1:]
 	}
-	bad := Refuse(refusal.Cast, loc, fmt.Sprintf("a cast to %s is not supported on private rows", strings.Join(parts, ".")), "")
-	if len(parts) > 0 && !n.Setof && !n.PctType && (len(parts) > 1 || pgresolve.TypeNamed(parts[0]) == 0) && b.domainNamed(parts, n, &t) {
+	bad := Refuse(refusal.Cast, loc, fmt.Sprintf("a cast to %s is not supported on private rows",
+		strings.Join(parts, ".")), "")
+	if len(parts) > 0 && !n.Setof && !n.PctType && (len(parts) > 1 || pgresolve.TypeNamed(parts[0]) == 0) &&
+		b.domainNamed(parts, n, &t) {
 		return t, nil
 	}
 	if len(parts) != 1 || n.Setof || n.PctType {
@@ -97,7 +103,8 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	return t, nil
 }
 
-// modify takes the modifiers in parentheses after a type's name; false: the type has no such ones, or they are not supported.
+// modify takes the modifiers in parentheses after a type's name; false: the type has no such ones, or they are not
+// supported.
 func (t *castTarget) modify(nodes []*pg_query.Node) bool {
 	var mods []int32
 	for _, m := range nodes {
@@ -109,7 +116,8 @@ func (t *castTarget) modify(nodes []*pg_query.Node) bool {
 	}
 	switch {
 	case len(mods) == 0:
-	case t.oid == pgtype.NumericOID && mods[0] >= 1 && mods[0] <= 1000 && (len(mods) == 1 || mods[1] >= 0 && mods[1] <= 1000):
+	case t.oid == pgtype.NumericOID && mods[0] >= 1 && mods[0] <= 1000 &&
+		(len(mods) == 1 || mods[1] >= 0 && mods[1] <= 1000):
 		scale := int32(0)
 		if len(mods) == 2 {
 			scale = mods[1]
@@ -119,7 +127,8 @@ func (t *castTarget) modify(nodes []*pg_query.Node) bool {
 		t.typmod = mods[0] + 4
 	case t.oid == pgtype.IntervalOID && len(mods) == 1 && intervalUnits[mods[0]] != "":
 		t.unit = intervalUnits[mods[0]]
-	case (t.oid == pgtype.TimeOID || t.oid == pgtype.TimestampOID || t.oid == pgtype.TimestamptzOID) && mods[0] >= 0 && mods[0] <= 6:
+	case (t.oid == pgtype.TimeOID || t.oid == pgtype.TimestampOID || t.oid == pgtype.TimestamptzOID) && mods[0] >= 0 &&
+		mods[0] <= 6:
 		t.typmod = mods[0]
 	default:
 		return false
@@ -162,7 +171,9 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 	case from == pgtype.BoolOID && to == pgtype.Int4OID:
 		out.bounds = bounds.Between(0, 1)
 	default:
-		return nil, Refuse(refusal.Cast, loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, pgresolve.Display(from), pgresolve.Display(to)), "cast constants and parameters only, or filter on the column as it is")
+		return nil, Refuse(refusal.Cast, loc, fmt.Sprintf(
+			"%s may fail: a cast from %s to %s is not supported on private rows", text, pgresolve.Display(from),
+			pgresolve.Display(to)), "cast constants and parameters only, or filter on the column as it is")
 	}
 	if err != nil {
 		return nil, err
@@ -218,7 +229,8 @@ func (c *call) numericCast(out, x *Expr, b bounds.Interval, typmod int32) error 
 		out.scale, out.nonzero = scale, false
 		limit := bounds.Pow10(precision - scale)
 		if out.bounds.Lo.Cmp(neg(limit)) <= 0 || out.bounds.Hi.Cmp(limit) >= 0 {
-			return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
+			return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale),
+				"use a higher precision, or numeric without one")
 		}
 	}
 	out.bounds = out.bounds.OpenLike(x.bounds)
@@ -231,7 +243,8 @@ func (c *call) intoRange(out *Expr, limits, safe bounds.Interval, to uint32) err
 		return nil
 	}
 	if !safe.Within(intRange(to)) {
-		return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s do not fit %s", safe, pgresolve.Display(to)), "declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s do not fit %s", safe, pgresolve.Display(to)),
+			"declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
 	}
 	out.bounds = limits
 	out.nonzero = c.args[0].nonzero && pgresolve.IsInt(c.args[0].typ)
@@ -257,7 +270,8 @@ func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
 	}
 	limits, ok := roundFloats(b, to)
 	if !ok || out.quantum > leastQuantum(to) || to == pgtype.Float4OID && x.typ == pgtype.NumericOID && x.scale < 0 {
-		return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s may overflow or underflow %s", b, pgresolve.Display(to)), "")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s may overflow or underflow %s", b, pgresolve.Display(to)),
+			"")
 	}
 	if cut {
 		limits = limits.Hull(bounds.Point(bounds.Zero)).Intersect(limits.Widen(bounds.Pow10(-60)))
@@ -304,5 +318,6 @@ func (c *call) printed(x *Expr) error {
 	case c.b.scope.Prints(x.typ):
 		return nil
 	}
-	return c.refuse(refusal.DateStyle, "the text of a date or time is available in the style ISO alone", "SET DateStyle = 'ISO', or use to_char")
+	return c.refuse(refusal.DateStyle, "the text of a date or time is available in the style ISO alone",
+		"SET DateStyle = 'ISO', or use to_char")
 }

@@ -31,7 +31,8 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 	case from == pgtype.TimestamptzOID && to == pgtype.DateOID:
 		out.bounds = b.Widen(zoneMax).Map(stamp)
 		c.castDays(out, x)
-	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID && to == pgtype.TimestampOID:
+	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID &&
+		to == pgtype.TimestampOID:
 		out.bounds = b.Widen(zoneMax)
 		if from == pgtype.TimestamptzOID {
 			out.local = localsOf(x)
@@ -42,7 +43,8 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 		_, err := c.finite()
 		return err
 	default:
-		return c.refuse(refusal.Cast, fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
+		return c.refuse(refusal.Cast, fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from),
+			pgresolve.Display(to)), "")
 	}
 	return nil
 }

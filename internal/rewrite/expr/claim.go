@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// claim is what has to hold of a row where a condition has a given sense. It may say less than the condition, and never more.
+// claim is what has to hold of a row where a condition has a given sense. It may say less than the condition, and never
+// more.
 type claim struct {
 	facts   map[string]valueSet // of expressions, by their SQL: the row has one of these values
 	choices [][]*claim          // of each list, one holds
@@ -116,9 +117,11 @@ func (c *claims) of(e *Expr, s sense) *claim {
 		return c.of(e.args[0], isFalse)
 	case e.tmpl == "({0} IS FALSE)", e.tmpl == "({0} IS NOT FALSE)":
 		return c.of(e.args[0], notFalse)
-	case e.tmpl == "({0} IS NULL)" && holds, e.tmpl == "({0} IS NOT NULL)" && fails, e.tmpl == "({0} IS UNKNOWN)" && holds, e.tmpl == "({0} IS NOT UNKNOWN)" && fails:
+	case e.tmpl == "({0} IS NULL)" && holds, e.tmpl == "({0} IS NOT NULL)" && fails, e.tmpl == "({0} IS UNKNOWN)" &&
+		holds, e.tmpl == "({0} IS NOT UNKNOWN)" && fails:
 		return c.null(e.args[0])
-	case e.tmpl == "({0} IS NULL)", e.tmpl == "({0} IS NOT NULL)", e.tmpl == "({0} IS UNKNOWN)", e.tmpl == "({0} IS NOT UNKNOWN)":
+	case e.tmpl == "({0} IS NULL)", e.tmpl == "({0} IS NOT NULL)", e.tmpl == "({0} IS UNKNOWN)",
+		e.tmpl == "({0} IS NOT UNKNOWN)":
 		return c.notNull(e.args[0])
 	case e.tmpl == "({0} IS NOT DISTINCT FROM {1})":
 		return c.same(e.args[0], e.args[1], holds)
@@ -132,7 +135,8 @@ func (c *claims) of(e *Expr, s sense) *claim {
 
 // opaque claims of a condition that is not looked into what it is itself.
 func (c *claims) opaque(e *Expr, s sense) *claim {
-	if rest, ok := strings.CutPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.!~"); ok && e.elementwise == "" { // NOT LIKE: each has its negator
+	// NOT LIKE: each has its negator
+	if rest, ok := strings.CutPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.!~"); ok && e.elementwise == "" {
 		positive := *e
 		positive.tmpl = "({0} OPERATOR(pg_catalog.~" + rest
 		return c.opaque(&positive, s.negated())
@@ -159,7 +163,10 @@ func constantClaim(e *Expr, s sense) *claim {
 	if e.value.text != nil {
 		text = *e.value.text
 	}
-	if map[sense]bool{isTrue: text == "true", isFalse: text == "false", notTrue: text != "true", notFalse: text != "false"}[s] {
+	if map[sense]bool{
+		isTrue: text == "true", isFalse: text == "false", notTrue: text != "true",
+		notFalse: text != "false",
+	}[s] {
 		return nothingKnown
 	}
 	return impossible
@@ -174,8 +181,8 @@ func (c *claims) textOf(e *Expr) string {
 	return c.key(e.SQL())
 }
 
-// subject finds what e is the value of: through casts that keep values and their order, and through the clamp of a column. before takes a
-// set of values of e back to those of the subject.
+// subject finds what e is the value of: through casts that keep values and their order, and through the clamp of a
+// column. before takes a set of values of e back to those of the subject.
 func (c *claims) subject(e *Expr) (key string, base *Expr, before func(valueSet) valueSet) {
 	for e.exactCast() {
 		e = e.args[0]
@@ -227,12 +234,16 @@ func (c *claims) operandsNotNull(e *Expr) *claim {
 	return conjunction(parts...)
 }
 
-// strict says that the operation is NULL wherever an operand is, as all of pg_catalog's operators and functions are that have a rule.
+// strict says that the operation is NULL wherever an operand is, as all of pg_catalog's operators and functions are
+// that have a rule.
 func (e *Expr) strict() bool {
 	if e.elementwise != "" || e.col != nil || e.verbatim != nil {
 		return false
 	}
-	for _, prefix := range []string{"pg_catalog.", castTemplate, collateTemplate, "({0} OPERATOR(pg_catalog.", "(OPERATOR(pg_catalog."} {
+	for _, prefix := range []string{
+		"pg_catalog.", castTemplate, collateTemplate, "({0} OPERATOR(pg_catalog.",
+		"(OPERATOR(pg_catalog.",
+	} {
 		if strings.HasPrefix(e.tmpl, prefix) {
 			return true
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// comparison gives what a comparison claims: of both sides which is greater, and of one side its values where the other is a constant.
+// comparison gives what a comparison claims: of both sides which is greater, and of one side its values where the other
+// is a constant.
 func (c *claims) comparison(e *Expr, s sense) *claim {
 	l, r, operator := e.args[0], e.args[1], e.op
 	if fixed(l) && !fixed(r) {
@@ -54,7 +55,8 @@ func (c *claims) truth(e *Expr, is, null bool) *claim {
 	return c.of(e, isFalse)
 }
 
-// order claims of two expressions which of them is greater. PostgreSQL's comparisons of one pair of types order all values, NaN included.
+// order claims of two expressions which of them is greater. PostgreSQL's comparisons of one pair of types order all
+// values, NaN included.
 func (c *claims) order(l, r *Expr, operator string, null bool) *claim {
 	left, right := c.textOf(l), c.textOf(r)
 	if left > right {
@@ -62,7 +64,9 @@ func (c *claims) order(l, r *Expr, operator string, null bool) *claim {
 	}
 	var signs []segment
 	for _, sign := range []int64{-1, 0, 1} {
-		if slices.ContainsFunc(comparedSet(operator, numberPoint(bounds.Zero), true), func(x segment) bool { return x.contains(numberPoint(rat(sign))) }) {
+		if slices.ContainsFunc(comparedSet(operator, numberPoint(bounds.Zero), true), func(x segment) bool {
+			return x.contains(numberPoint(rat(sign)))
+		}) {
 			signs = append(signs, comparedSet("=", numberPoint(rat(sign)), true)...)
 		}
 	}
@@ -158,8 +162,9 @@ func (c *claims) same(l, r *Expr, same bool) *claim {
 	return conjunction(c.order(l, r, operator, true), c.against(l, r, operator, true))
 }
 
-// place gives a constant's place in the order of the values of base, which is l without casts; nil where l and the constant do not
-// compare by values that are known here: texts under a collation that takes different ones for equal, numbers that are rounded first.
+// place gives a constant's place in the order of the values of base, which is l without casts; nil where l and the
+// constant do not compare by values that are known here: texts under a collation that takes different ones for equal,
+// numbers that are rounded first.
 func place(l, base, x *Expr) *point {
 	oid, text := base.baseType(), *x.value.text
 	switch {
@@ -167,7 +172,8 @@ func place(l, base, x *Expr) *point {
 		if i := slices.Index(base.labels, text); i >= 0 && x.typ == base.baseType() {
 			return numberPoint(rat(int64(i)))
 		}
-	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(x.typ) && pgresolve.IsFloat(l.baseType()) == pgresolve.IsFloat(x.typ):
+	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(x.typ) && pgresolve.IsFloat(l.baseType()) == pgresolve.IsFloat(
+		x.typ):
 		return numberPlace(x, bounds.One)
 	case oid == pgtype.IntervalOID && x.typ == oid && x.value.span != nil: // interval_cmp_value: a month has 30 days
 		days := rat(x.value.span.days + 30*x.value.span.months)
@@ -186,7 +192,8 @@ func place(l, base, x *Expr) *point {
 	return nil
 }
 
-// comparesBytes says that texts are equal as their bytes are: no column below has a collation that is not deterministic.
+// comparesBytes says that texts are equal as their bytes are: no column below has a collation that is not
+// deterministic.
 func (e *Expr) comparesBytes() bool {
 	bytes := true
 	e.walk(func(x *Expr) bool {

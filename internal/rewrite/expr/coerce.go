@@ -15,8 +15,8 @@ import (
 // castTemplate prints a cast.
 const castTemplate = "({0})::{T}"
 
-// coerce converts an operand implicitly to a built-in type, as coerce_type does. A literal of unknown type is read as to. at is
-// what a refusal points to.
+// coerce converts an operand implicitly to a built-in type, as coerce_type does. A literal of unknown type is read as
+// to. at is what a refusal points to.
 func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
 	if e.typ == to {
 		return e, nil
@@ -40,14 +40,17 @@ func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
 		return x, nil
 	}
 	if !pgresolve.CanCoerce(e.baseType(), to) {
-		return nil, Refuse(refusal.Types, at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(), pgresolve.Display(e.typ), pgresolve.Display(to)), "")
+		return nil, Refuse(refusal.Types, at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(),
+			pgresolve.Display(e.typ), pgresolve.Display(to)), "")
 	}
 	return b.cast(e, to, -1, at.Text(), at.location)
 }
 
-// folded reads a number constant as a wider type, which gives the same value as casting it; nil where that does not apply.
+// folded reads a number constant as a wider type, which gives the same value as casting it; nil where that does not
+// apply.
 func folded(e *Expr, to uint32) *Expr {
-	if e.value == nil || e.value.text == nil || !pgresolve.IsNumber(e.typ) || pgresolve.IsFloat(e.typ) || !pgresolve.CanCoerce(e.typ, to) || to == pgtype.Float4OID {
+	if e.value == nil || e.value.text == nil || !pgresolve.IsNumber(e.typ) || pgresolve.IsFloat(e.typ) ||
+		!pgresolve.CanCoerce(e.typ, to) || to == pgtype.Float4OID {
 		return nil
 	}
 	c, err := readLiteral(to, nil, *e.value.text)
@@ -76,7 +79,8 @@ func (b *builder) coerceLike(e, like *Expr, at *Expr) (*Expr, error) {
 		return &out, nil
 	}
 	if e.baseType() != like.typ {
-		return nil, Refuse(refusal.Types, at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(), pgresolve.Display(e.typ)), "cast both sides to text")
+		return nil, Refuse(refusal.Types, at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(),
+			pgresolve.Display(e.typ)), "cast both sides to text")
 	}
 	return e, nil
 }
@@ -92,7 +96,8 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 		return out, nil
 	}
 	if labels == nil && !supported(to) && !isRange(to) {
-		return nil, Refuse(refusal.Types, e.location, "constants of type "+pgresolve.Display(to)+" are not supported on private rows", "")
+		return nil, Refuse(refusal.Types, e.location, "constants of type "+pgresolve.Display(to)+
+			" are not supported on private rows", "")
 	}
 	c, err := readLiteral(to, labels, *e.value.text)
 	if isRange(to) || err != nil && pgresolve.IsTime(to) {
@@ -110,7 +115,8 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 	return out, nil
 }
 
-// readByServer has PostgreSQL read a date, a time or a range. Until that is possible its value is as little known as a parameter's.
+// readByServer has PostgreSQL read a date, a time or a range. Until that is possible its value is as little known as a
+// parameter's.
 func (b *builder) readByServer(oid uint32, text string, at *Expr) (*Expr, error) {
 	value, known, err := b.scope.Literal(oid, text)
 	if err != nil {
@@ -129,7 +135,8 @@ func (b *builder) readByServer(oid uint32, text string, at *Expr) (*Expr, error)
 	return out, nil
 }
 
-// common coerces expressions to the type that PostgreSQL gives to CASE, COALESCE, GREATEST, IN and ARRAY, and reads them.
+// common coerces expressions to the type that PostgreSQL gives to CASE, COALESCE, GREATEST, IN and ARRAY, and reads
+// them.
 func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error) {
 	var enum *Expr
 	for _, e := range all {
@@ -141,7 +148,8 @@ func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error
 	out := make([]*Expr, len(all))
 	oid, ok := pgresolve.CommonType(baseTypes(all))
 	if enum == nil && (!ok || !supported(oid)) {
-		return nil, Refuse(refusal.Types, loc, fmt.Sprintf("%s of %s is not supported", construct, typeList(all)), "cast its operands to one type")
+		return nil, Refuse(refusal.Types, loc, fmt.Sprintf("%s of %s is not supported", construct, typeList(all)),
+			"cast its operands to one type")
 	}
 	for i, e := range all {
 		var x *Expr
@@ -159,12 +167,14 @@ func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error
 	return out, nil
 }
 
-// merged makes the expression whose value is one of choices, which have one type: its bounds are their hull, its digits the most of theirs.
+// merged makes the expression whose value is one of choices, which have one type: its bounds are their hull, its digits
+// the most of theirs.
 func merged(c *call, choices []*Expr) (*Expr, error) {
 	first := choices[0]
 	e := c.result(first.typ)
 	e.typmod, e.typeName, e.labels = first.typmod, qualifiedLike(first), first.labels
-	e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero = first.bounds, first.scale, first.quantum, first.maxLen, first.nonzero
+	e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero = first.bounds, first.scale, first.quantum, first.maxLen,
+		first.nonzero
 	e.nullable, e.nullBefore, e.collation, e.monthless = false, false, "", first.typ == pgtype.IntervalOID
 	started := false
 	for _, x := range choices {

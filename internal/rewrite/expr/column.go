@@ -10,40 +10,49 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Column describes a column that an expression may read. The caller owns it; Build keeps the pointer as the column's identity.
+// Column describes a column that an expression may read. The caller owns it; Build keeps the pointer as the column's
+// identity.
 type Column struct {
-	Ref         query.Scalar     // the column as a query for main reads it
-	Name        string           // as messages name it
-	Type        uint32           // type OID, possibly a domain's or an enum's
-	Typmod      int32            // −1: none
-	TypeName    string           // format_type(Type, Typmod), as SQL prints it
-	Base        uint32           // a domain's base type; 0: Type is no domain
-	BaseTypmod  int32            // a domain's typmod (with Base)
-	Nullable    bool             // by schema, or made so by a join
-	NullBefore  bool             // not Nullable, since a condition keeps NULL out: PostgreSQL may compute with the column before
-	Filled      bool             // Nullable, but no row has NULL as long as main enforces its foreign keys and domains: no list of values has it
-	Bounds      bounds.Interval  // declared or derived; ends may be open
-	Enforced    bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
-	Held        *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
-	Beyond      *Beyond          // values lie beyond Bounds; nil: no number of one unit is among them
-	Clamped     query.Scalar     // computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
-	OutOfBounds []OutOfBounds    // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
-	InBounds    query.Scalar     // with OutOfBounds: false where a value that this one was computed of lies beyond its bounds; nil: none says so
-	Nearest     []OutOfBounds    // InBounds says nothing of these: numbers of several rows were computed of the nearest bound
-	Within      []OutOfBounds    // of these no row that is left has a value beyond bounds
-	Domain      []string         // declared values in text form; nil: none
-	EnumLabels  []string         // Type (or Base) is an enum: its labels in order
-	Unit        bool             // identifies the privacy unit
-	OfUnit      bool             // computed from such a column
-	Scale       int              // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
-	Collation   string           // quoted and qualified; empty: the type's default
+	Ref        query.Scalar // the column as a query for main reads it
+	Name       string       // as messages name it
+	Type       uint32       // type OID, possibly a domain's or an enum's
+	Typmod     int32        // −1: none
+	TypeName   string       // format_type(Type, Typmod), as SQL prints it
+	Base       uint32       // a domain's base type; 0: Type is no domain
+	BaseTypmod int32        // a domain's typmod (with Base)
+	Nullable   bool         // by schema, or made so by a join
+	// not Nullable, since a condition keeps NULL out: PostgreSQL may compute with the column before
+	NullBefore bool
+	// Nullable, but no row has NULL as long as main enforces its foreign keys and domains: no list of values has it
+	Filled   bool
+	Bounds   bounds.Interval // declared or derived; ends may be open
+	Enforced bool            // values lie in Bounds already (a derived table's column): no clamp where it is read
+	// with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Held   *bounds.Interval
+	Beyond *Beyond // values lie beyond Bounds; nil: no number of one unit is among them
+	// computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
+	Clamped query.Scalar
+	// rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
+	OutOfBounds []OutOfBounds
+	// with OutOfBounds: false where a value that this one was computed of lies beyond its bounds; nil: none says so
+	InBounds query.Scalar
+	// InBounds says nothing of these: numbers of several rows were computed of the nearest bound
+	Nearest    []OutOfBounds
+	Within     []OutOfBounds // of these no row that is left has a value beyond bounds
+	Domain     []string      // declared values in text form; nil: none
+	EnumLabels []string      // Type (or Base) is an enum: its labels in order
+	Unit       bool          // identifies the privacy unit
+	OfUnit     bool          // computed from such a column
+	Scale      int           // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation  string        // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
 	Source                 any   // the caller's: what the column came from
 	Chars                  int64 // of a public text: how many it has on average; 0: unknown
 	Work                   Work  // of computing it, where a subselect or a subquery does
 	Subquery               bool  // a subquery computes it, for one row
-	// PartOf lists columns of the same row, none of them negative and none less than this one, which is not negative either (docs/privacy.md P8d).
+	// PartOf lists columns of the same row, none of them negative and none less than this one, which is not negative
+	// either (docs/privacy.md P8d).
 	PartOf []query.Scalar
 
 	ends  [2]*Column // of a range: its ends, once something has read them
@@ -143,12 +152,16 @@ func columnExpr(c *Column, loc int) *Expr {
 	return e
 }
 
-// AsColumn describes the column that a subselect makes of the expression's SQL: type, labels, collation, digits and bounds, which are
-// enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed where the new column is read.
+// AsColumn describes the column that a subselect makes of the expression's SQL: type, labels, collation, digits and
+// bounds, which are enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed
+// where the new column is read.
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
-		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), OutOfBounds: e.Clamped(), Nearest: e.Computed(), Within: e.Within(),
+		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable,
+		NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e},
+		provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), OutOfBounds: e.Clamped(), Nearest: e.Computed(),
+		Within: e.Within(),
 	}
 	if e.col != nil {
 		c.Domain, c.choices = e.col.Domain, e.col.choices
@@ -172,8 +185,8 @@ func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	return c
 }
 
-// kept reports whether the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
-// nor a unit.
+// kept reports whether the SQL gives a column's own value. A column that is read clamped gives one value for many: it
+// names neither a row nor a unit.
 func (e *Expr) kept() bool {
 	if e.col == nil {
 		return false
@@ -182,8 +195,9 @@ func (e *Expr) kept() bool {
 	return query.Equal(sql, e.col.Ref) || query.Equal(sql, query.F("({})::{}", e.col.Ref, e.typeName))
 }
 
-// heldBounds is the interval in which every value lies that the SQL gives, wherever it is computed. ok is false where the bounds are only
-// declared. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
+// heldBounds is the interval in which every value lies that the SQL gives, wherever it is computed. ok is false where
+// the bounds are only declared. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column
+// before.
 func (e *Expr) heldBounds() (i bounds.Interval, ok bool) {
 	switch {
 	case e.col == nil || e.clamp:
@@ -204,7 +218,8 @@ func (c *Column) setHeldBounds(held bounds.Interval, ok bool) {
 	}
 }
 
-// Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is read.
+// Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is
+// read.
 func (c *Column) Narrow(limits bounds.Interval) {
 	held, ok := (&Expr{col: c}).heldBounds()
 	c.Bounds = limits

@@ -57,13 +57,17 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 	if col.col == r.col {
 		return nil
 	}
-	t := &test{kind: testComparison, col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: stepwise(col.typ)}
+	t := &test{
+		kind: testComparison, col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r),
+		integral: stepwise(col.typ),
+	}
 	if text, ok := r.Constant(); ok {
 		if text == nil {
 			return nil
 		}
 		t.constant, t.text = true, *text
-		t.hasText = pgresolve.IsString(l.typ) && l.typ != pgtype.BPCharOID && !l.nondeterministic && !r.nondeterministic || l.isEnum()
+		t.hasText = pgresolve.IsString(l.typ) && l.typ != pgtype.BPCharOID && !l.nondeterministic && !r.nondeterministic ||
+			l.isEnum()
 	}
 	if t.bounds.Open() && r.bounds.Open() && !t.hasText && !t.constant {
 		return nil
@@ -71,13 +75,15 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 	return t
 }
 
-// yearTest reads extract(year FROM column) = 2024 as what it says of the column: it lies between the beginnings of two years.
+// yearTest reads extract(year FROM column) = 2024 as what it says of the column: it lies between the beginnings of two
+// years.
 func (b *builder) yearTest(name string, x, r *Expr) *test {
 	col, year := localColumn(x), r.bounds
 	if c := plainColumn(x); c != nil && c.typ == pgtype.DateOID {
 		col = &truncated{col: c}
 	}
-	if col == nil || r.value == nil || !year.Finite() || !year.Lo.IsInt() || year.Lo.Cmp(rat(1)) < 0 || year.Hi.Cmp(rat(9998)) > 0 || year.Lo.Cmp(year.Hi) != 0 {
+	if col == nil || r.value == nil || !year.Finite() || !year.Lo.IsInt() || year.Lo.Cmp(rat(1)) < 0 ||
+		year.Hi.Cmp(rat(9998)) > 0 || year.Lo.Cmp(year.Hi) != 0 {
 		return nil
 	}
 	n := int(year.Lo.Num().Int64())
@@ -101,7 +107,8 @@ func (t *test) unlessNull() {
 	}
 }
 
-// itemsTest reads extract(year FROM column) IN (2023, 2024), and column::date IN (…), as one item or the other; with <>, as neither.
+// itemsTest reads extract(year FROM column) IN (2023, 2024), and column::date IN (…), as one item or the other; with
+// <>, as neither.
 func (b *builder) itemsTest(name string, x *Expr, all []*Expr) *test {
 	or := &test{kind: testOr}
 	holdsNull := false
@@ -132,23 +139,26 @@ func (b *builder) itemsTest(name string, x *Expr, all []*Expr) *test {
 	return or
 }
 
-// stepwise says that the values of a type are whole numbers of its units: dates of days, timestamps and times of microseconds.
+// stepwise says that the values of a type are whole numbers of its units: dates of days, timestamps and times of
+// microseconds.
 func stepwise(oid uint32) bool {
 	return pgresolve.IsInt(oid) || pgresolve.IsTime(oid) && oid != pgtype.IntervalOID
 }
 
-// inUnitsOf gives the bounds of a value that a column of type oid is compared with, in that type's units; open where they do not compare
-// as numbers do.
+// inUnitsOf gives the bounds of a value that a column of type oid is compared with, in that type's units; open where
+// they do not compare as numbers do.
 func (b *builder) inUnitsOf(oid uint32, r *Expr) bounds.Interval {
 	i := r.unclamped()
 	switch {
-	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(r.typ), oid == r.typ && pgresolve.IsTime(oid) && oid != pgtype.IntervalOID:
+	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(r.typ), oid == r.typ && pgresolve.IsTime(oid) &&
+		oid != pgtype.IntervalOID:
 		return i
 	case oid == pgtype.DateOID && r.typ == pgtype.TimestampOID:
 		return i.Scale(quo(bounds.One, microsPerDay))
 	case oid == pgtype.TimestampOID && r.typ == pgtype.DateOID:
 		return i.Scale(microsPerDay)
-	case oid == pgtype.TimestamptzOID && (r.typ == pgtype.DateOID || r.typ == pgtype.TimestampOID) && r.value != nil && i.Finite():
+	case oid == pgtype.TimestamptzOID && (r.typ == pgtype.DateOID || r.typ == pgtype.TimestampOID) && r.value != nil &&
+		i.Finite():
 		return b.instant(r)
 	}
 	return bounds.Interval{}

@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// caseExpr builds CASE. What a WHEN tests narrows the columns that its THEN reads, and what it denies those of the branches after
-// it: CASE WHEN n > 0 THEN x/n END is total, as n is read clamped to at least 1 there.
+// caseExpr builds CASE. What a WHEN tests narrows the columns that its THEN reads, and what it denies those of the
+// branches after it: CASE WHEN n > 0 THEN x/n END is total, as n is read clamped to at least 1 there.
 func (b *builder) caseExpr(n *pg_query.CaseExpr) (*Expr, error) {
 	loc := int(n.Location)
 	held := len(b.narrows)
@@ -134,7 +134,8 @@ func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 		return nil, err
 	}
 	if e.typ == pgtype.IntervalOID && !e.monthless { // PostgreSQL orders a year as 360 days, and its epoch has 365.25
-		return nil, c.refuse(refusal.Types, "an interval may have months, by which its order is not that of its length", "write "+name+" of extract(epoch FROM x)")
+		return nil, c.refuse(refusal.Types, "an interval may have months, by which its order is not that of its length",
+			"write "+name+" of extract(epoch FROM x)")
 	}
 	e.nullUnlessOneIsNot(all)
 	if e.bounds = hullOfExtremes(name, all); e.bounds.Empty() {
@@ -149,8 +150,8 @@ func (e *Expr) nullUnlessOneIsNot(all []*Expr) {
 	e.nullBefore = !slices.ContainsFunc(all, func(x *Expr) bool { return !x.mayBeNull() })
 }
 
-// hullOfExtremes: the greatest is at least every operand's lower bound, unless that operand is NULL; and at most the greatest of the upper
-// bounds. A NaN operand is greater than every number, which an open upper bound says.
+// hullOfExtremes: the greatest is at least every operand's lower bound, unless that operand is NULL; and at most the
+// greatest of the upper bounds. A NaN operand is greater than every number, which an open upper bound says.
 func hullOfExtremes(name string, all []*Expr) bounds.Interval {
 	flip := func(i bounds.Interval) bounds.Interval {
 		if name == "LEAST" {
@@ -198,7 +199,10 @@ func (b *builder) variadic(name string, nodes []*pg_query.Node, loc int) (*call,
 		parts[i] = fmt.Sprintf("{%d}", i)
 		texts[i] = e.Text()
 	}
-	return &call{args: all, loc: loc, tmpl: name + "(" + strings.Join(parts, ", ") + ")", text: cut(name + "(" + strings.Join(texts, ", ") + ")")}, all, nil
+	return &call{
+		args: all, loc: loc, tmpl: name + "(" + strings.Join(parts, ", ") + ")",
+		text: cut(name + "(" + strings.Join(texts, ", ") + ")"),
+	}, all, nil
 }
 
 // collateTemplate begins what prints a COLLATE.
@@ -215,7 +219,8 @@ func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 	for _, p := range n.Collname {
 		name = p.GetString_().GetSval()
 	}
-	if len(n.Collname) > 2 || len(n.Collname) == 2 && n.Collname[0].GetString_().GetSval() != "pg_catalog" || name != "C" && name != "POSIX" && name != "ucs_basic" {
+	if len(n.Collname) > 2 || len(n.Collname) == 2 && n.Collname[0].GetString_().GetSval() != "pg_catalog" ||
+		name != "C" && name != "POSIX" && name != "ucs_basic" {
 		return nil, Refuse(refusal.Collation, loc, "this collation is not supported on private rows", `write COLLATE "C"`)
 	}
 	if x.typ == pgtype.UnknownOID {
@@ -224,11 +229,13 @@ func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 		}
 	}
 	if !pgresolve.IsString(x.baseType()) {
-		return nil, Refuse(refusal.Collation, loc, fmt.Sprintf("collations are not supported by type %s", pgresolve.Display(x.typ)), "")
+		return nil, Refuse(refusal.Collation, loc, fmt.Sprintf("collations are not supported by type %s",
+			pgresolve.Display(x.typ)), "")
 	}
 	x = x.relabelled()
 	quoted := `pg_catalog."` + name + `"`
-	c := &call{args: []*Expr{x}, loc: loc, text: x.Text() + ` COLLATE "` + name + `"`, tmpl: collateTemplate + quoted + ")"}
+	c := &call{args: []*Expr{x}, loc: loc, text: x.Text() + ` COLLATE "` + name + `"`, tmpl: collateTemplate + quoted +
+		")"}
 	e := c.result(x.typ)
 	e.typmod, e.typeName, e.maxLen, e.collation = x.typmod, x.typeName, x.maxLen, quoted
 	return e, nil

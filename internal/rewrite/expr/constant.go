@@ -24,7 +24,8 @@ func literal(c *pg_query.A_Const) (*Expr, error) {
 				return e, nil
 			}
 		}
-		return nil, Refuse(refusal.Types, loc, "number "+s+" is not supported", "write at most 1000 digits and an exponent of at most 3 digits")
+		return nil, Refuse(refusal.Types, loc, "number "+s+" is not supported",
+			"write at most 1000 digits and an exponent of at most 3 digits")
 	case *pg_query.A_Const_Boolval:
 		return typed(pgtype.BoolOID, fmt.Sprint(v.Boolval.Boolval), loc)
 	case *pg_query.A_Const_Sval:

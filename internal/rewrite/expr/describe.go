@@ -41,7 +41,8 @@ func describeDepth(n *pg_query.Node, depth int) string {
 	case *pg_query.Node_AExpr:
 		return describeAExpr(v.AExpr, depth)
 	case *pg_query.Node_FuncCall:
-		if word := functionWord(v.FuncCall); (word == "similar_to_escape" || word == "like_escape") && len(v.FuncCall.Args) > 0 {
+		if word := functionWord(v.FuncCall); (word == "similar_to_escape" || word == "like_escape") &&
+			len(v.FuncCall.Args) > 0 {
 			return describeDepth(v.FuncCall.Args[0], depth) // SIMILAR TO and ESCAPE
 		}
 		return functionWord(v.FuncCall) + "(" + describeList(v.FuncCall.Args, depth) + ")"
@@ -151,7 +152,8 @@ func describeAExpr(a *pg_query.A_Expr, depth int) string {
 		return left + "IS NOT DISTINCT FROM " + right
 	case pg_query.A_Expr_Kind_AEXPR_NULLIF:
 		return "NULLIF(" + strings.TrimSpace(left) + ", " + right + ")"
-	case pg_query.A_Expr_Kind_AEXPR_BETWEEN, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN, pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+	case pg_query.A_Expr_Kind_AEXPR_BETWEEN, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN,
+		pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
 		limits := a.GetRexpr().GetList().GetItems()
 		if len(limits) == 2 {
 			return left + op + " " + describeDepth(limits[0], depth) + " AND " + describeDepth(limits[1], depth)
@@ -227,7 +229,8 @@ func nodeName(n *pg_query.Node) string {
 	case *pg_query.Node_CurrentOfExpr:
 		return "CURRENT OF"
 	case *pg_query.Node_JsonFuncExpr, *pg_query.Node_JsonObjectConstructor, *pg_query.Node_JsonArrayConstructor,
-		*pg_query.Node_JsonArrayQueryConstructor, *pg_query.Node_JsonIsPredicate, *pg_query.Node_JsonParseExpr, *pg_query.Node_JsonScalarExpr:
+		*pg_query.Node_JsonArrayQueryConstructor, *pg_query.Node_JsonIsPredicate, *pg_query.Node_JsonParseExpr,
+		*pg_query.Node_JsonScalarExpr:
 		return "JSON"
 	}
 	return "this construct"

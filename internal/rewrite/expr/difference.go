@@ -9,8 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// Difference finds a difference of columns, or an age, that nothing keeps near 0: its operands have much the same bounds, and its own are
-// at least as far apart as theirs. Those of the whole expression follow from them in proportion. nil: there is none.
+// Difference finds a difference of columns, or an age, that nothing keeps near 0: its operands have much the same
+// bounds, and its own are at least as far apart as theirs. Those of the whole expression follow from them in
+// proportion. nil: there is none.
 func (e *Expr) Difference() *Expr {
 	if len(e.args) == 2 && (e.tmpl == minusTemplate || e.distance != nil) && e.overlap() {
 		return e
@@ -26,7 +27,8 @@ func (e *Expr) Difference() *Expr {
 	return nil
 }
 
-// overlap says that both operands are read from columns, that their bounds have half of the wider ones in common, and the result's all.
+// overlap says that both operands are read from columns, that their bounds have half of the wider ones in common, and
+// the result's all.
 func (e *Expr) overlap() bool {
 	x, y := e.args[0], e.args[1]
 	if !e.bounds.Finite() || !x.bounds.Finite() || !y.bounds.Finite() || len(x.direct()) == 0 || len(y.direct()) == 0 {
@@ -42,7 +44,8 @@ func (e *Expr) inProportion() bool {
 	if e.typ == pgtype.BoolOID {
 		return false
 	}
-	if len(e.args) == 2 && e.args[0].value != nil && e.args[0].value.text != nil && strings.EqualFold(*e.args[0].value.text, "epoch") {
+	if len(e.args) == 2 && e.args[0].value != nil && e.args[0].value.text != nil &&
+		strings.EqualFold(*e.args[0].value.text, "epoch") {
 		return true // extract(epoch FROM …)
 	}
 	printed := []string{castTemplate, "({0} OPERATOR(pg_catalog.", "(OPERATOR(pg_catalog.-)", "COALESCE(", "(CASE"}

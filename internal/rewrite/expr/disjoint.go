@@ -6,11 +6,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Conditions that exclude each other (docs/privacy.md P12b): the proofs read the expressions alone, never what the schema or the policy
-// declares of columns. Two proofs are looked for: an expression, the same on both sides, would need values that it cannot have at once;
-// or every branch of an OR comes to that. A condition is a deterministic function of its row, so one text has one value in a row.
+// Conditions that exclude each other (docs/privacy.md P12b): the proofs read the expressions alone, never what the
+// schema or the policy declares of columns. Two proofs are looked for: an expression, the same on both sides, would
+// need values that it cannot have at once; or every branch of an OR comes to that. A condition is a deterministic
+// function of its row, so one text has one value in a row.
 //
-// Not among these rows are those of a foreign table: its server may compare by other rules than the declared types have.
+// Not among these rows are those of a foreign table: its server may compare by other rules than the declared types
+// have.
 
 const (
 	mostNodes = 4000  // of a condition that are read
@@ -20,8 +22,8 @@ const (
 // Disjoint says that no row fulfils both conditions; nil is fulfilled by every row. False: there is no proof.
 func Disjoint(a, b *Expr) bool { return Exclusions([]*Expr{a, b})(0, 1) }
 
-// Exclusions says of a list of conditions which pairs no row fulfils both of. A condition that nothing fulfils excludes itself. Each
-// is read once, and pairs are compared as they are asked for.
+// Exclusions says of a list of conditions which pairs no row fulfils both of. A condition that nothing fulfils excludes
+// itself. Each is read once, and pairs are compared as they are asked for.
 func Exclusions(conditions []*Expr) func(i, j int) bool {
 	read := make([]*claim, len(conditions))
 	of := func(i int) *claim {
@@ -48,8 +50,8 @@ func (s Scanned) Excludes(o Scanned) bool {
 	return contradict(&tries, s.claim, o.claim)
 }
 
-// Complement says that b is true exactly where a is not. What the schema says is never NULL counts as such: the price of nothing may
-// depend on the answer.
+// Complement says that b is true exactly where a is not. What the schema says is never NULL counts as such: the price
+// of nothing may depend on the answer.
 func Complement(a, b *Expr) bool {
 	tries := mostTries
 	return Disjoint(a, b) && contradict(&tries, claimOf(a, notTrue, query.Key, true), claimOf(b, notTrue, query.Key, true))

@@ -64,18 +64,20 @@ func (g conditions) leaf(column string, columns []string) string {
 	case 7:
 		return g.pick("lower(", "abs(", "date_trunc('month', ", "floor(", "upper(") + column + ") " + operator + " " + value()
 	case 8:
-		return column + g.pick("", "::text") + g.pick("", " NOT") + g.pick(" LIKE ", " ILIKE ") + g.pick("'a%'", "'%n'", "'1%'")
+		return column + g.pick("", "::text") + g.pick("", " NOT") + g.pick(" LIKE ", " ILIKE ") + g.pick(
+			"'a%'", "'%n'", "'1%'")
 	case 9:
 		return column + g.pick(` COLLATE "C"`, "::text") + " " + operator + " " + value()
 	}
 	return column + " " + operator + " " + value()
 }
 
-// TestDisjointOnRows draws pairs of conditions, and asks PostgreSQL whether a row of a hostile table fulfils both wherever that is said
-// to be impossible.
+// TestDisjointOnRows draws pairs of conditions, and asks PostgreSQL whether a row of a hostile table fulfils both
+// wherever that is said to be impossible.
 func TestDisjointOnRows(t *testing.T) {
 	s := startServer(t)
-	s.exec(t, "DROP TYPE mood CASCADE; CREATE TYPE mood AS ENUM ('bad', 'so-so', 'good'); "+rewritetest.SamplesSchema+"CREATE TABLE many (LIKE samples);")
+	s.exec(t, "DROP TYPE mood CASCADE; CREATE TYPE mood AS ENUM ('bad', 'so-so', 'good'); "+rewritetest.SamplesSchema+
+		"CREATE TABLE many (LIKE samples);")
 	g := conditions{generator{rand.New(rand.NewPCG(3, *randomSeed))}, map[string][]string{}}
 	for i := range 20 {
 		s.exec(t, rewritetest.Samples(rand.New(rand.NewPCG(5, uint64(i))))+"INSERT INTO many SELECT * FROM samples")
@@ -94,17 +96,33 @@ func TestDisjointOnRows(t *testing.T) {
 		"iv":    {Type: pgtype.IntervalOID, DeterministicCollation: true},
 		"b":     {Type: pgtype.BoolOID, DeterministicCollation: true},
 	} {
-		c.Ref, c.Name, c.Typmod, c.Nullable, c.Scale, c.TypeName = query.Named("r").Column(name), name, -1, true, -1, pgresolve.Qualified(c.Type, -1)
+		c.Ref, c.Name, c.Typmod, c.Nullable, c.Scale, c.TypeName = query.Named("r").Column(name), name, -1, true, -1,
+			pgresolve.Qualified(c.Type, -1)
 		scope.columns[name] = &c
 	}
 	g.values["ci"], g.values["plain"] = spellings, spellings
-	g.values["big"] = []string{"0", "9007199254740993", "9007199254740992", "-9223372036854775808", "9223372036854775807", "1"}
+	g.values["big"] = []string{
+		"0", "9007199254740993", "9007199254740992", "-9223372036854775808", "9223372036854775807",
+		"1",
+	}
 	g.values["n"] = []string{"'NaN'", "'Infinity'", "0", "0.0", "1.000", "1", "-7", "0.1", "4.99999999999999999999", "5"}
 	g.values["r"] = []string{"'NaN'", "'Infinity'", "3e38", "1e-45::float4", "'-0.0'", "0", "1.75", "0.1", "0.1::float4"}
-	g.values["d"] = []string{"'2020-03-08'", "'2020-01-01'", "'2021-12-31'", "'2020-06-15'", "'infinity'", "'-infinity'", "timestamp '2020-01-01 12:00'", "date '2020-01-01'"}
-	g.values["ts"] = []string{"'2020-01-01'", "date '2020-01-01'", "'infinity'", "'-infinity'", "'2020-03-08 02:30:00'", "'2020-06-15 18:30:00'", "timestamp '2020-03-08 07:00:00'"}
-	g.values["tk"] = []string{"'2020-03-08 07:30:00+00'", "'2020-11-01 05:30:00+00'", "'infinity'", "date '2020-03-08'", "timestamp '2020-11-01 01:30:00'", "'2020-06-15 18:30:00+00'"}
-	g.values["iv"] = []string{"'0'", "'29 days 23:59:59.9'", "'24:00'", "'1 day'", "'1 mon -30 days'", "'30 days'", "'1 month'"}
+	g.values["d"] = []string{
+		"'2020-03-08'", "'2020-01-01'", "'2021-12-31'", "'2020-06-15'", "'infinity'", "'-infinity'",
+		"timestamp '2020-01-01 12:00'", "date '2020-01-01'",
+	}
+	g.values["ts"] = []string{
+		"'2020-01-01'", "date '2020-01-01'", "'infinity'", "'-infinity'", "'2020-03-08 02:30:00'",
+		"'2020-06-15 18:30:00'", "timestamp '2020-03-08 07:00:00'",
+	}
+	g.values["tk"] = []string{
+		"'2020-03-08 07:30:00+00'", "'2020-11-01 05:30:00+00'", "'infinity'", "date '2020-03-08'",
+		"timestamp '2020-11-01 01:30:00'", "'2020-06-15 18:30:00+00'",
+	}
+	g.values["iv"] = []string{
+		"'0'", "'29 days 23:59:59.9'", "'24:00'", "'1 day'", "'1 mon -30 days'", "'30 days'",
+		"'1 month'",
+	}
 	g.values["b"] = []string{"true", "false"}
 	s.exec(t, "SET TimeZone = 'America/New_York'")
 	g.check(t, s, scope, "many", 12000)
@@ -161,7 +179,10 @@ func (g conditions) check(t *testing.T, s *server, scope *testScope, table strin
 			continue
 		}
 		proven++
-		rows, err := s.text(fmt.Sprintf("SELECT count(*) FILTER (WHERE %[1]s AND %[2]s), count(*) FILTER (WHERE %[1]s), count(*) FILTER (WHERE NOT (COALESCE(%[1]s, false) OR COALESCE(%[2]s, false))) FROM %[3]s AS r", sqlOf(a), sqlOf(b), table))
+		rows,
+			err := s.text(
+			fmt.Sprintf(
+				"SELECT count(*) FILTER (WHERE %[1]s AND %[2]s), count(*) FILTER (WHERE %[1]s), count(*) FILTER (WHERE NOT (COALESCE(%[1]s, false) OR COALESCE(%[2]s, false))) FROM %[3]s AS r", sqlOf(a), sqlOf(b), table))
 		if err != nil {
 			t.Fatalf("%s / %s: %v", ta, tb, err)
 		}

@@ -11,15 +11,20 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// collated adds columns whose collations differ to a scope: ci takes texts that differ in case for equal, cc compares bytes.
+// collated adds columns whose collations differ to a scope: ci takes texts that differ in case for equal, cc compares
+// bytes.
 func collated(s *testScope) *testScope {
 	for name, collation := range map[string]string{"ci": `public."ci"`, "cc": `pg_catalog."C"`} {
 		s.columns[name] = &Column{
-			Ref: query.Named("r").Column(name), Name: name, Type: pgtype.TextOID, Typmod: -1, TypeName: pgresolve.Qualified(pgtype.TextOID, -1), Nullable: true, Scale: -1,
+			Ref: query.Named("r").Column(name), Name: name, Type: pgtype.TextOID, Typmod: -1, TypeName: pgresolve.Qualified(
+				pgtype.TextOID, -1), Nullable: true, Scale: -1,
 			Collation: collation, DeterministicCollation: name != "ci",
 		}
 	}
-	s.columns["name"] = &Column{Ref: query.Named("r").Column("name"), Name: "name", Type: pgtype.NameOID, Typmod: -1, TypeName: "pg_catalog.name", Nullable: true, Scale: -1, DeterministicCollation: true}
+	s.columns["name"] = &Column{
+		Ref: query.Named("r").Column("name"), Name: "name", Type: pgtype.NameOID, Typmod: -1,
+		TypeName: "pg_catalog.name", Nullable: true, Scale: -1, DeterministicCollation: true,
+	}
 	return s
 }
 
@@ -208,7 +213,8 @@ func TestDisjoint(t *testing.T) {
 			t.Errorf("%s / %s: %v", c.b, c.a, got)
 		}
 	}
-	if Disjoint(nil, nil) || Disjoint(nil, condition(t, scope, "b")) || !Disjoint(nil, condition(t, scope, "b AND NOT b")) {
+	if Disjoint(nil, nil) || Disjoint(nil, condition(t, scope, "b")) ||
+		!Disjoint(nil, condition(t, scope, "b AND NOT b")) {
 		t.Error("nil is not every row")
 	}
 }
@@ -289,7 +295,10 @@ func TestStrict(t *testing.T) {
 		names[name] = true
 	}
 	for name := range names {
-		rows, err := s.text(fmt.Sprintf("SELECT count(*) FROM pg_proc WHERE proname = %[1]s AND NOT proisstrict AND prokind = 'f' UNION ALL SELECT count(*) FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode WHERE oprname = %[1]s AND NOT proisstrict AND oprleft NOT IN (SELECT oid FROM pg_type WHERE typname ~ 'array|record') AND oprright NOT IN (SELECT oid FROM pg_type WHERE typname ~ 'array|record')", query.Text(query.Raw("'"+name+"'"))))
+		rows,
+			err := s.text(
+			fmt.Sprintf(
+				"SELECT count(*) FROM pg_proc WHERE proname = %[1]s AND NOT proisstrict AND prokind = 'f' UNION ALL SELECT count(*) FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode WHERE oprname = %[1]s AND NOT proisstrict AND oprleft NOT IN (SELECT oid FROM pg_type WHERE typname ~ 'array|record') AND oprright NOT IN (SELECT oid FROM pg_type WHERE typname ~ 'array|record')", query.Text(query.Raw("'"+name+"'"))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,5 +64,6 @@ func functionTables() string {
 		escape := strings.NewReplacer("|", `\|`).Replace
 		fmt.Fprintf(b, "| `%s` | (%s) | %s |\n", escape(key[0]), strings.Join(arguments[key], "), ("), escape(key[1]))
 	}
-	return "\n## Functions\n" + functions.String() + "\n## Operators\n\n| operator | of | answered where |\n|---|---|---|\n" + operators.String()
+	return "\n## Functions\n" + functions.String() +
+		"\n## Operators\n\n| operator | of | answered where |\n|---|---|---|\n" + operators.String()
 }

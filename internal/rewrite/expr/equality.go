@@ -18,8 +18,8 @@ func (c *Column) Equality() schema.Equality {
 // SameEquality says that = between two columns is one equivalence (see schema.Equality).
 func SameEquality(a, b *Column) bool { return a.Equality().Same(b.Equality()) }
 
-// ComparedAs says that value = x compares values of value's own type, or of one in which every value of it has its own: x then equals at
-// most one of several that = tells apart, and it lies between two of them as they lie to each other.
+// ComparedAs says that value = x compares values of value's own type, or of one in which every value of it has its own:
+// x then equals at most one of several that = tells apart, and it lies between two of them as they lie to each other.
 func ComparedAs(value, x *Expr) bool {
 	own, other := value.equality(), x.equality()
 	if own.Same(other) {

@@ -12,15 +12,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// An operation whose operands are constants and parameters is one constant: the shadow computes it when the values are known, under
-// the session's settings, and only what comes out is bounded, compared and printed for main (docs/privacy.md P4d). It needs no rule, since
-// no row can make it fail: its errors are the client's. What has to be known before is its type, so it is built once for its types alone.
+// An operation whose operands are constants and parameters is one constant: the shadow computes it when the values are
+// known, under the session's settings, and only what comes out is bounded, compared and printed for main
+// (docs/privacy.md P4d). It needs no rule, since no row can make it fail: its errors are the client's. What has to be
+// known before is its type, so it is built once for its types alone.
 
 // maxConstant limits the text of a computed constant.
 const maxConstant = 32768
 
-// computed builds an operation on constants; nil for anything else, and for what PostgreSQL's catalog does not describe to us: that is
-// built operation by operation.
+// computed builds an operation on constants; nil for anything else, and for what PostgreSQL's catalog does not describe
+// to us: that is built operation by operation.
 func (b *builder) computed(n *pg_query.Node) (*Expr, error) {
 	if b.typesOnly || !b.computable(n) || !closed(n) {
 		return nil, nil
@@ -51,7 +52,8 @@ func (b *builder) computable(n *pg_query.Node) bool {
 	case *pg_query.Node_FuncCall:
 		return len(v.FuncCall.Args) > 0 // the clock is read once for a statement
 	case *pg_query.Node_TypeCast:
-		if target, err := b.typeNamed(v.TypeCast.TypeName, 0); err == nil && target.domain != nil && target.domain.Constrained {
+		if target, err := b.typeNamed(v.TypeCast.TypeName, 0); err == nil && target.domain != nil &&
+			target.domain.Constrained {
 			return true
 		}
 		if p := v.TypeCast.Arg.GetParamRef(); p != nil {
@@ -88,7 +90,8 @@ func closed(n *pg_query.Node) bool {
 	case *pg_query.Node_TypeCast:
 		return closed(v.TypeCast.Arg)
 	case *pg_query.Node_FuncCall:
-		return v.FuncCall.Over == nil && v.FuncCall.AggFilter == nil && len(v.FuncCall.AggOrder) == 0 && !v.FuncCall.AggStar && allClosed(v.FuncCall.Args)
+		return v.FuncCall.Over == nil && v.FuncCall.AggFilter == nil && len(v.FuncCall.AggOrder) == 0 &&
+			!v.FuncCall.AggStar && allClosed(v.FuncCall.Args)
 	case *pg_query.Node_AArrayExpr:
 		return allClosed(v.AArrayExpr.Elements)
 	case *pg_query.Node_List:
@@ -138,7 +141,8 @@ func (b *builder) computedValue(e *Expr, value *string, known bool, text string,
 	case value == nil:
 		out = nullExpr(e.typ, e.typeName, loc)
 	case len(*value) > maxConstant:
-		return nil, Refuse(refusal.TooLong, loc, fmt.Sprintf("%s is a constant of more than %d characters", text, maxConstant), "")
+		return nil, Refuse(refusal.TooLong, loc, fmt.Sprintf("%s is a constant of more than %d characters", text,
+			maxConstant), "")
 	case array != nil:
 		out, err = b.arrayText(*value, array.OID, loc)
 	default:
@@ -204,7 +208,8 @@ func (c *call) checkPrintStyle(b *builder, x *Expr) error {
 	t := pgresolve.LookupType(oid)
 	if pgresolve.IsTime(oid) || t != nil && t.Category == 'R' {
 		if !b.scope.Prints(pgtype.TimestamptzOID) || !b.scope.Prints(pgtype.IntervalOID) {
-			return c.refuse(refusal.DateStyle, "its text depends on the session's style", "SET DateStyle = 'ISO', or use to_char")
+			return c.refuse(refusal.DateStyle, "its text depends on the session's style",
+				"SET DateStyle = 'ISO', or use to_char")
 		}
 	}
 	return nil
@@ -213,7 +218,8 @@ func (c *call) checkPrintStyle(b *builder, x *Expr) error {
 // typedLiteral is a literal of unknown type, read as one that no expression on rows has.
 func typedLiteral(e *Expr, oid uint32) (*Expr, error) {
 	if !constantType(oid) {
-		return nil, Refuse(refusal.Types, e.location, "constants of type "+pgresolve.Display(oid)+" are not supported on private rows", "")
+		return nil, Refuse(refusal.Types, e.location, "constants of type "+pgresolve.Display(oid)+
+			" are not supported on private rows", "")
 	}
 	out := newExpr(oid, e.location)
 	out.verbatim, out.text, out.provisional = query.Raw(sqltext.Literal(*e.value.text)+"::"+out.typeName), e.text, true

@@ -10,11 +10,12 @@ import (
 
 // Expr is a typed, bounded, total expression. Nobody changes one once it is built.
 type Expr struct {
-	typ              uint32
-	typmod           int32
-	typeName         string // as a cast prints it; built-in types are qualified
-	nullable         bool
-	nullBefore       bool // not nullable, and NULL where PostgreSQL computes it for rows that a condition drops (see Column.NullBefore)
+	typ      uint32
+	typmod   int32
+	typeName string // as a cast prints it; built-in types are qualified
+	nullable bool
+	// not nullable, and NULL where PostgreSQL computes it for rows that a condition drops (see Column.NullBefore)
+	nullBefore       bool
 	bounds           bounds.Interval
 	scale            int // digits after the point that values may have; −1: unknown
 	quantum          int // floats: values are multiples of 2^-quantum; −1: unknown
@@ -43,10 +44,11 @@ type Expr struct {
 	subquery    Work         // of verbatim
 	col         *Column      // column read
 	clamp       bool         // the column is read clamped
-	read        *Expr        // that has clamped columns where this one has them as they are; nil: it is no such one (see stored)
-	flush       bool         // the float column is read with tiny values flushed to zero
-	value       *constant
-	param       int // $n, 0: none
+	// that has clamped columns where this one has them as they are; nil: it is no such one (see stored)
+	read  *Expr
+	flush bool // the float column is read with tiny values flushed to zero
+	value *constant
+	param int // $n, 0: none
 
 	local  *localRange // of a local time whose bounds are wider, since no zone is known for certain
 	series *series     // values can be listed without listing the columns read
@@ -70,10 +72,12 @@ func (e *Expr) TypeName() string {
 // Nullable says whether a value may be NULL.
 func (e *Expr) Nullable() bool { return e.nullable }
 
-// mayBeNull says whether the SQL gives NULL anywhere, for rows that a condition drops too. No proof that nothing raises rests on less.
+// mayBeNull says whether the SQL gives NULL anywhere, for rows that a condition drops too. No proof that nothing raises
+// rests on less.
 func (e *Expr) mayBeNull() bool { return e.nullable || e.nullBefore }
 
-// Bounds holds every value but NULL, in canonical units (see the package comment); of a range, its ends. Open ends: no bound is known.
+// Bounds holds every value but NULL, in canonical units (see the package comment); of a range, its ends. Open ends: no
+// bound is known.
 func (e *Expr) Bounds() bounds.Interval { return e.bounds }
 
 // Collatable says that the expression's equality is that of a collation.
@@ -94,8 +98,8 @@ func (e *Expr) Location() int { return e.location }
 // Text names the expression in messages, close to what the analyst wrote.
 func (e *Expr) Text() string { return e.text }
 
-// Column is the column that the expression is, bare or clamped by Read; nil for anything else. The SQL of a bare column is not
-// clamped: whoever makes a column of its own of it prints Read, or leaves Enforced unset.
+// Column is the column that the expression is, bare or clamped by Read; nil for anything else. The SQL of a bare column
+// is not clamped: whoever makes a column of its own of it prints Read, or leaves Enforced unset.
 func (e *Expr) Column() *Column {
 	if e.col != nil && e.col.of != nil {
 		return nil // an end of a range is computed
@@ -103,7 +107,8 @@ func (e *Expr) Column() *Column {
 	return e.col
 }
 
-// Untyped says that the expression is a literal to which nothing but its place would give a type: 'a' or NULL, taken for text.
+// Untyped says that the expression is a literal to which nothing but its place would give a type: 'a' or NULL, taken
+// for text.
 func (e *Expr) Untyped() bool { return e.untyped }
 
 // Constant gives the value of a constant expression in text form; nil is NULL. ok is false for anything that reads a
@@ -118,8 +123,8 @@ func (e *Expr) Constant() (value *string, ok bool) {
 // Columns lists the columns that the expression reads, in order, each once: of the ends of a range, the range.
 func (e *Expr) Columns() []*Column { return e.columns(func(*Expr) bool { return true }, false) }
 
-// direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of which
-// it knows nothing but whether the predicate holds.
+// direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of
+// which it knows nothing but whether the predicate holds.
 func (e *Expr) direct() []*Column {
 	return e.columns(func(x *Expr) bool { return x.verbatim == nil }, false)
 }
@@ -169,10 +174,13 @@ func (e *Expr) walk(f func(*Expr) bool) {
 }
 
 // SQL is the expression for main. It is canonical: what differs in the order of operands, or in writing a value as a
-// literal or as a parameter, is equal, so it can be part of a fingerprint. A parameter is its value; $n only while that is not
-// known.
+// literal or as a parameter, is equal, so it can be part of a fingerprint. A parameter is its value; $n only while that
+// is not known.
 func (e *Expr) SQL() query.Scalar { return (&printer{}).print(e) }
 
 func newExpr(oid uint32, location int) *Expr {
-	return &Expr{typ: oid, typmod: -1, typeName: pgresolve.Qualified(oid, -1), location: location, scale: -1, quantum: -1, maxLen: -1}
+	return &Expr{
+		typ: oid, typmod: -1, typeName: pgresolve.Qualified(oid, -1), location: location, scale: -1, quantum: -1,
+		maxLen: -1,
+	}
 }

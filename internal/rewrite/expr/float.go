@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// PostgreSQL raises where a float overflows and where it underflows, so every float expression carries a quantum (see the package
-// comment).
+// PostgreSQL raises where a float overflows and where it underflows, so every float expression carries a quantum (see
+// the package comment).
 
 // roundFloat rounds to the nearest float of a type; ok is false beyond its range.
 func roundFloat(r *big.Rat, oid uint32) (v *big.Rat, ok bool) {
@@ -62,8 +62,8 @@ func flushed(r *big.Rat, oid uint32) *big.Rat {
 	return r
 }
 
-// flushExponent: floats below 2^-n in size are read as zero. Four factors of 2^-(200+52) each stay above 2^-1022, and two of
-// 2^-(40+23) above 2^-126: no product of columns underflows.
+// flushExponent: floats below 2^-n in size are read as zero. Four factors of 2^-(200+52) each stay above 2^-1022, and
+// two of 2^-(40+23) above 2^-126: no product of columns underflows.
 func flushExponent(oid uint32) int {
 	if oid == pgtype.Float4OID {
 		return 40

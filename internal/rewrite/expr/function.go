@@ -21,7 +21,8 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	case strings.Contains(name, "."):
 		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported on private rows", name), "")
 	case f.Over != nil:
-		return nil, Refuse(refusal.Window, loc, fmt.Sprintf("window function %s is not supported on private rows", name), "use windows over aggregates, or a window partitioned by the privacy unit in a subquery's SELECT list")
+		return nil, Refuse(refusal.Window, loc, fmt.Sprintf("window function %s is not supported on private rows", name),
+			"use windows over aggregates, or a window partitioned by the privacy unit in a subquery's SELECT list")
 	case f.AggStar || f.AggDistinct || f.AggFilter != nil || f.AggWithinGroup || len(f.AggOrder) > 0:
 		return nil, Refuse(refusal.AggregateForm, loc, fmt.Sprintf("aggregate %s is not allowed here", name), "")
 	case f.FuncVariadic:
@@ -33,7 +34,8 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	}
 	for _, a := range nodes {
 		if a.GetNamedArgExpr() != nil {
-			return nil, Refuse(refusal.Function, loc, "named arguments are not supported on private rows", "give the arguments in order")
+			return nil, Refuse(refusal.Function, loc, "named arguments are not supported on private rows",
+				"give the arguments in order")
 		}
 	}
 	args, err := b.list(nodes)
@@ -53,7 +55,8 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	}
 	cand := pgresolve.Function(name, baseTypes(args))
 	if cand == nil {
-		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)), "")
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)),
+			"")
 	}
 	return b.resolved(cand, args, functionTemplate(cand.Name, len(cand.Args)), text, loc)
 }
@@ -61,7 +64,8 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 // intervalParts names the arguments of make_interval.
 var intervalParts = []string{"years", "months", "weeks", "days", "hours", "mins", "secs"}
 
-// intervalArguments puts named arguments of make_interval into their places, and 0 where there is none. What has no place stays as it is.
+// intervalArguments puts named arguments of make_interval into their places, and 0 where there is none. What has no
+// place stays as it is.
 func intervalArguments(nodes []*pg_query.Node) []*pg_query.Node {
 	out := make([]*pg_query.Node, len(intervalParts))
 	for i, n := range nodes {

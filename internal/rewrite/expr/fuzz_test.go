@@ -19,7 +19,8 @@ func FuzzBuild(f *testing.F) {
 	}
 	scope := offlineScope(f)
 	value := "5"
-	scope.types, scope.values, scope.known = []uint32{pgtype.Int4OID, pgtype.TextOID, 1007}, []*string{&value, nil, nil}, true
+	scope.types, scope.values, scope.known = []uint32{pgtype.Int4OID, pgtype.TextOID, 1007}, []*string{&value, nil, nil},
+		true
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 2000 {
 			return

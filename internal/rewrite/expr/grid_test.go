@@ -12,8 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// TestGridSteps measures columns and expressions on grids that a policy may ask for: over hostile rows the integers stay within
-// [Lo, Hi], over benign ones they are the nearest steps.
+// TestGridSteps measures columns and expressions on grids that a policy may ask for: over hostile rows the integers
+// stay within [Lo, Hi], over benign ones they are the nearest steps.
 func TestGridSteps(t *testing.T) {
 	s := startServer(t)
 	s.exec(t, "SET TimeZone = 'America/New_York'")
@@ -74,7 +74,8 @@ func (s *server) checkSteps(t *testing.T, e *Expr, m *Measure) {
 		}
 		lo, hi = bounds.Min(lo, z), bounds.Max(hi, z)
 	}
-	if e.Column() != nil && e.Column().Bounds.Finite() && (lo.Cmp(rat(m.Lo)) != 0 && m.Lo < 0 || hi.Cmp(rat(m.Hi)) != 0 && m.Hi > 0) {
+	if e.Column() != nil && e.Column().Bounds.Finite() && (lo.Cmp(rat(m.Lo)) != 0 && m.Lo < 0 || hi.Cmp(rat(m.Hi)) != 0 &&
+		m.Hi > 0) {
 		t.Errorf("hostile rows reach [%s, %s] only, declared [%d, %d]", lo.RatString(), hi.RatString(), m.Lo, m.Hi)
 	}
 	got, err = s.text("SELECT " + query.Text(m.SQL) + ", " + canonicalSQL(e, sqlOf(e.Read())) + " FROM benign AS r")

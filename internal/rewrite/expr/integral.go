@@ -21,11 +21,13 @@ type integral struct {
 // Convert names the column that holds sql, which is costly to compute or not.
 type Convert func(sql query.Scalar, costly bool) query.Scalar
 
-// Over is the argument (as Unguarded does, wrong for NULL) from integers that are made of columns beforehand, so that several
-// arguments can share them: convert is given the SQL of each, whether it is costly to compute, and returns its name.
+// Over is the argument (as Unguarded does, wrong for NULL) from integers that are made of columns beforehand, so that
+// several arguments can share them: convert is given the SQL of each, whether it is costly to compute, and returns its
+// name.
 //
-// Sums, differences and products of numeric(p,s) columns become integer arithmetic over the converted columns. It clamps
-// every column to its bounds, not the whole: the result is the same for rows within them, and lies in [Lo, Hi] for all.
+// Sums, differences and products of numeric(p,s) columns become integer arithmetic over the converted columns. It
+// clamps every column to its bounds, not the whole: the result is the same for rows within them, and lies in [Lo, Hi]
+// for all.
 func (m *Measure) Over(convert Convert) query.Scalar {
 	if m.isIntegral() {
 		i, _ := m.arg.integral(convert)
@@ -130,7 +132,8 @@ func constantIntegral(steps *big.Rat, scale int) (integral, bool) {
 	return i, true
 }
 
-// combined applies an operator whose result has the given bounds. Neither operand nor result overflows the type that it runs in.
+// combined applies an operator whose result has the given bounds. Neither operand nor result overflows the type that it
+// runs in.
 func combined(op string, a, b integral, scale int, limits bounds.Interval) (integral, bool) {
 	out := integral{scale: scale, bounds: limits}
 	if !out.typed() {

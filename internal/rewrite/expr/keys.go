@@ -29,18 +29,19 @@ func (l Limits) Of(computed bool) int64 {
 	return l.Listed + 1
 }
 
-// KeyList is a query whose first column, k, lists every value that a key expression may take, each once, in a fixed order, NULL
-// last. It reads no table and can run on the shadow.
+// KeyList is a query whose first column, k, lists every value that a key expression may take, each once, in a fixed
+// order, NULL last. It reads no table and can run on the shadow.
 type KeyList struct {
 	SQL      string
 	Size     int64 // upper bound of the number of rows
 	Computed bool  // which of Limits holds
 	Whole    bool  // no row has another value: nothing in it was declared
-	Exact    bool  // the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
+	// the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
+	Exact bool
 }
 
-// keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key for every
-// combination of them.
+// keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key
+// for every combination of them.
 type keyLister struct {
 	limits  Limits
 	columns map[*Column]query.Scalar // listed columns
@@ -59,17 +60,19 @@ type atoms struct {
 // within says that there are not too many combinations.
 func (l *keyLister) within() bool { return l.size <= l.limits.Of(l.computed) }
 
-// Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says why
-// they do not and what would help. Values are left out that would contradict
-// the conditions that hold in every row.
+// Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says
+// why they do not and what would help. Values are left out that would contradict the conditions that hold in every row.
 //
-// It prefers to list the columns themselves, which gives exactly the values that can occur. Else it lists the smallest sub-expressions
-// that it can by what they are, which may give some that cannot.
+// It prefers to list the columns themselves, which gives exactly the values that can occur. Else it lists the smallest
+// sub-expressions that it can by what they are, which may give some that cannot.
 func Keys(e *Expr, limits Limits, holds ...*Expr) (*KeyList, error) {
 	var lister *keyLister
 	exact, computed := false, false
 	for _, byColumns := range []bool{true, false} {
-		l := &keyLister{limits: limits, columns: map[*Column]query.Scalar{}, nodes: map[*Expr]query.Scalar{}, atoms: atoms{size: 1}}
+		l := &keyLister{
+			limits: limits, columns: map[*Column]query.Scalar{}, nodes: map[*Expr]query.Scalar{},
+			atoms: atoms{size: 1},
+		}
 		if l.list(e, byColumns) {
 			lister, exact = l, byColumns
 			break
@@ -78,9 +81,11 @@ func Keys(e *Expr, limits Limits, holds ...*Expr) (*KeyList, error) {
 	}
 	if lister == nil {
 		if !computed {
-			return nil, Refuse(refusal.TooManyGroups, e.location, fmt.Sprintf("the values of %s are more than %d", e.Text(), limits.Listed), "group by a coarser key, or narrow it in WHERE")
+			return nil, Refuse(refusal.TooManyGroups, e.location, fmt.Sprintf("the values of %s are more than %d", e.Text(),
+				limits.Listed), "group by a coarser key, or narrow it in WHERE")
 		}
-		return nil, Refuse(refusal.KeyValues, e.location, fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limits.Computed),
+		return nil, Refuse(refusal.KeyValues, e.location,
+			fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limits.Computed),
 			"group by a column with declared values, a bounded integer or date, or bucket it: CASE with constants, width_bucket, floor, date_trunc, extract")
 	}
 	p := &printer{columns: lister.columns, nodes: lister.nodes}
@@ -99,7 +104,8 @@ func Keys(e *Expr, limits Limits, holds ...*Expr) (*KeyList, error) {
 		}
 	}
 	return &KeyList{
-		SQL:      "SELECT d.k FROM (SELECT DISTINCT " + query.Text(p.print(e)) + " AS k" + from + where + ") AS d ORDER BY " + order,
+		SQL: "SELECT d.k FROM (SELECT DISTINCT " + query.Text(p.print(e)) + " AS k" + from + where + ") AS d ORDER BY " +
+			order,
 		Size:     lister.size,
 		Computed: lister.computed,
 		Whole:    lister.whole(),
@@ -107,8 +113,8 @@ func Keys(e *Expr, limits Limits, holds ...*Expr) (*KeyList, error) {
 	}, nil
 }
 
-// hold prints the conditions that read listed columns alone. What they say of a listed value they say of the row, so they have
-// to see the value itself: of a column with bounds, the key sees it clamped unless it is the key.
+// hold prints the conditions that read listed columns alone. What they say of a listed value they say of the row, so
+// they have to see the value itself: of a column with bounds, the key sees it clamped unless it is the key.
 func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
 	byRef := map[string]query.Scalar{}
 	for c, name := range l.columns {
@@ -227,7 +233,8 @@ func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) 
 	switch {
 	case c.Domain != nil:
 		values := schema.TextArray(schema.Texts(c.Domain))
-		list = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(" + sqltext.Literal(string(values)) + "::pg_catalog.text[]) AS u(v)"
+		list = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(" + sqltext.Literal(string(values)) +
+			"::pg_catalog.text[]) AS u(v)"
 		n = int64(len(c.Domain))
 	default:
 		list, n = ownSeries(&x, limits.Computed)
@@ -236,7 +243,8 @@ func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) 
 		switch {
 		case s != nil && (list == "" || s.size < n):
 			list, n, computed = s.query, s.size, s.computed
-		case s != nil && len(c.choices) == 1: // it may know of gaps, and of ends that bounds round outward: n counts those, too
+		// it may know of gaps, and of ends that bounds round outward: n counts those, too
+		case s != nil && len(c.choices) == 1:
 			list = s.query
 		}
 		if list == "" {
@@ -274,8 +282,10 @@ func ownSeries(e *Expr, limit int64) (list string, n int64) {
 		return "", 0
 	case pgresolve.IsInt(e.typ):
 		if count := add(e.bounds.Width(), bounds.One); within(count) {
-			series := fmt.Sprintf("SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
-				pgresolve.Qualified(e.typ, -1), sqltext.Literal(wholeText(e.bounds.Lo, false)), sqltext.Literal(wholeText(e.bounds.Hi, true)))
+			series := fmt.Sprintf(
+				"SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
+				pgresolve.Qualified(e.typ, -1), sqltext.Literal(wholeText(e.bounds.Lo, false)),
+				sqltext.Literal(wholeText(e.bounds.Hi, true)))
 			return series + nullRow(e), count.Num().Int64() + 1
 		}
 	case e.typ == pgtype.DateOID:
@@ -287,14 +297,18 @@ func ownSeries(e *Expr, limit int64) (list string, n int64) {
 	case e.typ == pgtype.NumericOID && e.scale >= 0 && e.scale <= 100:
 		lo, hi := bounds.Floor(mul(e.bounds.Lo, bounds.Pow10(e.scale))), bounds.Ceil(mul(e.bounds.Hi, bounds.Pow10(e.scale)))
 		if count := add(sub(hi, lo), bounds.One); within(count) {
-			series := fmt.Sprintf("SELECT pg_catalog.round(g.v OPERATOR(pg_catalog.*) %s, %d) AS v FROM pg_catalog.generate_series(%s, %s) AS g(v)",
-				valueLiteral(pgtype.NumericOID, bounds.Pow10(-e.scale), true), e.scale, valueLiteral(pgtype.NumericOID, lo, false), valueLiteral(pgtype.NumericOID, hi, true))
+			series := fmt.Sprintf(
+				"SELECT pg_catalog.round(g.v OPERATOR(pg_catalog.*) %s, %d) AS v FROM pg_catalog.generate_series(%s, %s) AS g(v)",
+				valueLiteral(pgtype.NumericOID, bounds.Pow10(-e.scale), true), e.scale, valueLiteral(pgtype.NumericOID, lo, false),
+				valueLiteral(pgtype.NumericOID, hi, true))
 			return series + nullRow(e), count.Num().Int64() + 1
 		}
 	case pgresolve.IsFloat(e.typ) && (e.quantum == 0 || e.scale == 0):
 		if count := add(e.bounds.Width(), bounds.One); within(count) && e.bounds.Abs().Hi.Cmp(bounds.Pow2(53)) < 0 {
-			series := fmt.Sprintf("SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
-				pgresolve.Qualified(e.typ, -1), sqltext.Literal(wholeText(e.bounds.Lo, false)), sqltext.Literal(wholeText(e.bounds.Hi, true)))
+			series := fmt.Sprintf(
+				"SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
+				pgresolve.Qualified(e.typ, -1), sqltext.Literal(wholeText(e.bounds.Lo, false)),
+				sqltext.Literal(wholeText(e.bounds.Hi, true)))
 			return series + nullRow(e), bounds.Floor(count).Num().Int64() + 1
 		}
 	}
@@ -315,7 +329,9 @@ func SelectionKey(e *Expr) (query.Scalar, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)
 	switch {
-	case x.isEnum(), pgresolve.IsInt(x.typ), x.typ == pgtype.BoolOID, x.typ == pgtype.DateOID, x.typ == pgtype.TimestampOID, x.typ == pgtype.TimestamptzOID, x.typ == pgtype.TimeOID, x.typ == pgtype.UUIDOID, pgresolve.IsString(x.typ) && x.typ != pgtype.BPCharOID && !x.nondeterministic:
+	case x.isEnum(), pgresolve.IsInt(x.typ), x.typ == pgtype.BoolOID, x.typ == pgtype.DateOID,
+		x.typ == pgtype.TimestampOID, x.typ == pgtype.TimestamptzOID, x.typ == pgtype.TimeOID, x.typ == pgtype.UUIDOID,
+		pgresolve.IsString(x.typ) && x.typ != pgtype.BPCharOID && !x.nondeterministic:
 		return s, nil
 	case x.typ == pgtype.BPCharOID && !x.nondeterministic: // blanks at the end do not count
 		return query.F("({})::pg_catalog.text", s), nil
@@ -328,5 +344,7 @@ func SelectionKey(e *Expr) (query.Scalar, error) {
 	if x.nondeterministic {
 		hint = `write COLLATE "C"`
 	}
-	return nil, Refuse(refusal.KeyValues, e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), pgresolve.Display(x.typ)), hint)
+	return nil, Refuse(refusal.KeyValues, e.location,
+		fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently",
+			e.Text(), pgresolve.Display(x.typ)), hint)
 }

@@ -108,11 +108,14 @@ var keyCases = []struct {
 	{"isempty(dr)", 2},
 }
 
-// TestKeys lists keys on the server and holds the list against the values of many rows: none may be missing, none twice.
+// TestKeys lists keys on the server and holds the list against the values of many rows: none may be missing, none
+// twice.
 func TestKeys(t *testing.T) {
 	s := startServer(t)
 	s.exec(t, "SET TimeZone = 'America/New_York'; ALTER TABLE benign ALTER nb DROP NOT NULL")
-	s.exec(t, `INSERT INTO benign (d, ts, tz, age, i2, i4, n, n2, pn, f8, pf8, disc, dom, diag) SELECT date '2015-01-01' + i % 4383, least(timestamp '2015-01-01' + i * interval '10 hours 31 minutes', '2026-12-31 23:59:59'),
+	s.exec(
+		t,
+		`INSERT INTO benign (d, ts, tz, age, i2, i4, n, n2, pn, f8, pf8, disc, dom, diag) SELECT date '2015-01-01' + i % 4383, least(timestamp '2015-01-01' + i * interval '10 hours 31 minutes', '2026-12-31 23:59:59'),
 		least(timestamptz '2015-01-01 00:00+00' + i * interval '10 hours 31 minutes', '2026-12-31 00:00+00'), i % 121, i % 101, i % 171 - 50, i % 2001 - 1000, i * 1.99, 0.5 + (i % 86) / 10.0, i * 195.5 - 1000000, 0.1 + (i % 500) / 10.0, (i % 11) / 100.0, i % 101,
 		(ARRAY['flu', 'cold', 'asthma', NULL])[i % 4 + 1] FROM generate_series(0, 10000) i`)
 	for _, c := range keyCases {
@@ -152,7 +155,8 @@ func TestKeys(t *testing.T) {
 				t.Fatalf("%s\nSQL: %s", full(err), sqlOf(e))
 			}
 			for _, row := range got {
-				if !slices.Contains(keys, show(row[0])) && !(e.scale == 0 && slices.Contains(keys, strings.TrimSuffix(show(row[0]), ".00"))) {
+				if !slices.Contains(keys, show(row[0])) && !(e.scale == 0 &&
+					slices.Contains(keys, strings.TrimSuffix(show(row[0]), ".00"))) {
 					t.Fatalf("%s is not listed\nSQL: %s", show(row[0]), k.SQL)
 				}
 			}
@@ -160,7 +164,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestWholeKeys: values that somebody declared, and bounds, may not be all that rows have. age > 200 is true of a row beyond its bounds.
+// TestWholeKeys: values that somebody declared, and bounds, may not be all that rows have. age > 200 is true of a row
+// beyond its bounds.
 func TestWholeKeys(t *testing.T) {
 	scope := offlineScope(t)
 	for text, whole := range map[string]bool{
@@ -184,7 +189,10 @@ func TestWholeKeys(t *testing.T) {
 // TestNoKeys: expressions whose values cannot be listed.
 func TestNoKeys(t *testing.T) {
 	scope := offlineScope(t)
-	for _, text := range []string{"t", "n", "f8", "u4", "ts", "i8", "n2", "extract(epoch FROM ts)", "lower(t)", "ud", "iv", "u", "v || 'x'", "sqrt(pf8)", "to_char(ts, 'YYYY-MM-DD HH24:MI:SS')"} {
+	for _, text := range []string{
+		"t", "n", "f8", "u4", "ts", "i8", "n2", "extract(epoch FROM ts)", "lower(t)", "ud", "iv",
+		"u", "v || 'x'", "sqrt(pf8)", "to_char(ts, 'YYYY-MM-DD HH24:MI:SS')",
+	} {
 		e, err := Build(parseExpr(t, text), scope)
 		if err != nil {
 			t.Fatal(text, err)
@@ -195,8 +203,8 @@ func TestNoKeys(t *testing.T) {
 	}
 }
 
-// TestKeyLimits: more values may be listed than computed of bounds, and what is made of both is computed. NULL is beside the values: a column
-// that may be NULL has as many as one that may not.
+// TestKeyLimits: more values may be listed than computed of bounds, and what is made of both is computed. NULL is
+// beside the values: a column that may be NULL has as many as one that may not.
 func TestKeyLimits(t *testing.T) {
 	scope := offlineScope(t)
 	for _, c := range []struct {
@@ -234,7 +242,10 @@ func TestKeyLimits(t *testing.T) {
 // TestSelectionKey: equal values have one text, and the text reads as the value.
 func TestSelectionKey(t *testing.T) {
 	s := startServer(t)
-	for _, text := range []string{"t", "v", "c", "u", "m", "b", "age", "i8", "un", "uf", "f4", "ud", "uts", "utz", "tm", "n * 1.00", "lower(t)", "u4 % 10"} {
+	for _, text := range []string{
+		"t", "v", "c", "u", "m", "b", "age", "i8", "un", "uf", "f4", "ud", "uts", "utz", "tm",
+		"n * 1.00", "lower(t)", "u4 % 10",
+	} {
 		t.Run(text, func(t *testing.T) {
 			e, err := Build(parseExpr(t, text), s.scope)
 			if err != nil {
@@ -249,14 +260,16 @@ func TestSelectionKey(t *testing.T) {
 			if e.Column() != nil {
 				sql = sqlOf(e)
 			}
-			bad, err := s.text("SELECT " + key + " FROM hostile AS r WHERE (" + key + ")::" + e.TypeName() + " IS DISTINCT FROM " + sql + " LIMIT 1")
+			bad, err := s.text("SELECT " + key + " FROM hostile AS r WHERE (" + key + ")::" + e.TypeName() +
+				" IS DISTINCT FROM " + sql + " LIMIT 1")
 			if err != nil {
 				t.Fatal(full(err))
 			}
 			if len(bad) > 0 {
 				t.Errorf("%s does not read as its value", show(bad[0][0]))
 			}
-			counts, err := s.text("SELECT count(DISTINCT " + sql + ") = count(DISTINCT (" + key + ")::pg_catalog.text COLLATE \"C\") FROM hostile AS r")
+			counts, err := s.text("SELECT count(DISTINCT " + sql + ") = count(DISTINCT (" + key +
+				")::pg_catalog.text COLLATE \"C\") FROM hostile AS r")
 			if err != nil {
 				t.Fatal(full(err))
 			}

@@ -53,13 +53,15 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLongProducts: a product of many columns has few digits within the bounds, and more than numeric holds outside of them.
+// TestLongProducts: a product of many columns has few digits within the bounds, and more than numeric holds outside of
+// them.
 func TestLongProducts(t *testing.T) {
 	s := startServer(t)
 	s.exec(t, "CREATE TABLE long (wide numeric(80,0)); INSERT INTO long VALUES (repeat('9', 80)::numeric)")
 	s.scope.columns["wide"] = &Column{
-		Ref: query.Named("r").Column("wide"), Name: "wide", Type: pgtype.NumericOID, Typmod: decimalTypmod(80, 0), TypeName: "pg_catalog.numeric(80,0)",
-		Bounds: bounds.Between(0, 1), Scale: -1, Nullable: true, DeterministicCollation: true,
+		Ref: query.Named("r").Column("wide"), Name: "wide", Type: pgtype.NumericOID, Typmod: decimalTypmod(80, 0),
+		TypeName: "pg_catalog.numeric(80,0)",
+		Bounds:   bounds.Between(0, 1), Scale: -1, Nullable: true, DeterministicCollation: true,
 	}
 	for _, factors := range []int{2, 12, 13, 300, 2100} {
 		chain := "(wide" + strings.Repeat("*wide", min(factors, 300)-1) + ")"

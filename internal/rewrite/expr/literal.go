@@ -16,7 +16,8 @@ import (
 
 // constant holds a literal, a NULL or a parameter's value, validated against its type.
 type constant struct {
-	text   *string         // canonical: equal values of a type have equal text, which PostgreSQL reads as the value under any setting; nil: NULL
+	// canonical: equal values of a type have equal text, which PostgreSQL reads as the value under any setting; nil: NULL
+	text   *string
 	bounds bounds.Interval // a point, or open for NaN, ±infinity and types without order
 	scale  int             // numeric: digits after the point
 	span   *span           // interval: its fields
@@ -38,8 +39,8 @@ var (
 	errForm = errors.New("not in a form that is read here")
 )
 
-// readLiteral validates text as a value of a built-in type or, with labels, of an enum. What it accepts, PostgreSQL accepts and
-// reads as the same value.
+// readLiteral validates text as a value of a built-in type or, with labels, of an enum. What it accepts, PostgreSQL
+// accepts and reads as the same value.
 func readLiteral(oid uint32, labels []string, text string) (*constant, error) {
 	c := &constant{text: &text}
 	if labels != nil {

@@ -13,19 +13,21 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// Dates and times are read here in ISO form alone: its meaning depends on no setting. What else PostgreSQL reads, the shadow reads
-// for us, under the session's settings (Scope.Literal).
+// Dates and times are read here in ISO form alone: its meaning depends on no setting. What else PostgreSQL reads, the
+// shadow reads for us, under the session's settings (Scope.Literal).
 
 var (
 	dateForm  = regexp.MustCompile(`^([0-9]{4,6})-([0-9]{2})-([0-9]{2})$`)
 	clockForm = regexp.MustCompile(`^([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]{1,6})?)?$`)
-	stampForm = regexp.MustCompile(`^([0-9]{4,6}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9:.]+))?(?: ?(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?))?$`)
+	stampForm = regexp.MustCompile(
+		`^([0-9]{4,6}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9:.]+))?(?: ?(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?))?$`)
 	partForm  = regexp.MustCompile(`^([+-]?[0-9]{1,9})(\.[0-9]{1,6})? *([a-zA-Zµ]+)`)
 	spanClock = regexp.MustCompile(`^([+-]?)([0-9]{1,9}):([0-9]{2})(?::([0-9]{2})(\.[0-9]{1,6})?)?$`)
 )
 
 func (c *constant) readTime(oid uint32, s string) error {
-	if lower := strings.ToLower(s); (lower == "infinity" || lower == "-infinity") && oid != pgtype.TimeOID && oid != pgtype.IntervalOID {
+	if lower := strings.ToLower(s); (lower == "infinity" || lower == "-infinity") && oid != pgtype.TimeOID &&
+		oid != pgtype.IntervalOID {
 		c.spell(lower)
 		return nil
 	}
@@ -136,20 +138,25 @@ type spanUnit struct{ months, days, micros int64 }
 
 // spanNames names each unit once.
 var spanNames = map[spanUnit]string{
-	{0, 0, 1}: "microsecond", {0, 0, 1000}: "millisecond", {0, 0, 1e6}: "second", {0, 0, 60e6}: "minute", {0, 0, 3600e6}: "hour", {0, 1, 0}: "day", {0, 7, 0}: "week",
+	{0, 0, 1}: "microsecond", {0, 0, 1000}: "millisecond", {0, 0, 1e6}: "second", {0, 0, 60e6}: "minute",
+	{0, 0, 3600e6}: "hour", {0, 1, 0}: "day", {0, 7, 0}: "week",
 	{1, 0, 0}: "month", {12, 0, 0}: "year", {120, 0, 0}: "decade", {1200, 0, 0}: "century",
 }
 
 var spanUnits = map[string]spanUnit{
-	"microsecond": {0, 0, 1}, "us": {0, 0, 1}, "usec": {0, 0, 1}, "millisecond": {0, 0, 1000}, "ms": {0, 0, 1000}, "msec": {0, 0, 1000},
-	"second": {0, 0, 1e6}, "sec": {0, 0, 1e6}, "s": {0, 0, 1e6}, "minute": {0, 0, 60e6}, "min": {0, 0, 60e6}, "m": {0, 0, 60e6},
-	"hour": {0, 0, 3600e6}, "hr": {0, 0, 3600e6}, "h": {0, 0, 3600e6}, "day": {0, 1, 0}, "d": {0, 1, 0}, "week": {0, 7, 0}, "w": {0, 7, 0},
-	"month": {1, 0, 0}, "mon": {1, 0, 0}, "year": {12, 0, 0}, "yr": {12, 0, 0}, "y": {12, 0, 0}, "decade": {120, 0, 0}, "century": {1200, 0, 0},
+	"microsecond": {0, 0, 1}, "us": {0, 0, 1}, "usec": {0, 0, 1}, "millisecond": {0, 0, 1000}, "ms": {0, 0, 1000},
+	"msec":   {0, 0, 1000},
+	"second": {0, 0, 1e6}, "sec": {0, 0, 1e6}, "s": {0, 0, 1e6}, "minute": {0, 0, 60e6}, "min": {0, 0, 60e6},
+	"m":    {0, 0, 60e6},
+	"hour": {0, 0, 3600e6}, "hr": {0, 0, 3600e6}, "h": {0, 0, 3600e6}, "day": {0, 1, 0}, "d": {0, 1, 0}, "week": {0, 7, 0},
+	"w":     {0, 7, 0},
+	"month": {1, 0, 0}, "mon": {1, 0, 0}, "year": {12, 0, 0}, "yr": {12, 0, 0}, "y": {12, 0, 0}, "decade": {120, 0, 0},
+	"century":  {1200, 0, 0},
 	"centurie": {1200, 0, 0},
 }
 
-// oneSignForAll matches an interval of several fields whose only sign is the minus of the first: in IntervalStyle sql_standard it counts
-// for all of them, so the session decides what is meant.
+// oneSignForAll matches an interval of several fields whose only sign is the minus of the first: in IntervalStyle
+// sql_standard it counts for all of them, so the session decides what is meant.
 var oneSignForAll = regexp.MustCompile(`^-[^+-]*[a-zA-Zµ]\s*[0-9][^+-]*$`)
 
 // readSpan reads intervals such as '1 year 2 mons -3 days 04:05:06.7'.
@@ -186,7 +193,8 @@ func readSpan(s string) (*span, error) {
 		seen[unit] = true
 		rest = strings.TrimSpace(rest[len(m[0]):])
 	}
-	if out.months > 1200*100 || out.months < -1200*100 || out.days > 1e8 || out.days < -1e8 || new(big.Rat).Abs(out.micros).Cmp(rat(1e17)) > 0 {
+	if out.months > 1200*100 || out.months < -1200*100 || out.days > 1e8 || out.days < -1e8 ||
+		new(big.Rat).Abs(out.micros).Cmp(rat(1e17)) > 0 {
 		return nil, errForm
 	}
 	return out, nil
@@ -227,8 +235,8 @@ func (s *span) epoch() *big.Rat {
 	return add(mul(days, microsPerDay), s.micros)
 }
 
-// text writes the interval as PostgreSQL's own style does: a field behind a negative one has its sign, so that IntervalStyle
-// sql_standard reads it alike.
+// text writes the interval as PostgreSQL's own style does: a field behind a negative one has its sign, so that
+// IntervalStyle sql_standard reads it alike.
 func (s *span) text() string {
 	var parts []string
 	negative := false
@@ -261,8 +269,8 @@ func (s *span) text() string {
 	return strings.Join(parts, " ")
 }
 
-// shift bounds by how much adding the interval may move a date or timestamp. m months never differ from the mean of 30.436875 days
-// each by more than 4 days; one hour more or less per change of a zone's offset is covered by one day.
+// shift bounds by how much adding the interval may move a date or timestamp. m months never differ from the mean of
+// 30.436875 days each by more than 4 days; one hour more or less per change of a zone's offset is covered by one day.
 func (s *span) shift() bounds.Interval {
 	at := bounds.Point(add(mul(rat(s.days), microsPerDay), s.micros))
 	if s.months != 0 {

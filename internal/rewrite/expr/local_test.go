@@ -11,8 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// TestLocalTimes: lists of local days and years have every minute's within bounds that end beside changes of an offset: where midnight is
-// left out, where it comes twice, where a day is left out, and in zones that nobody lives in. They have one more at most.
+// TestLocalTimes: lists of local days and years have every minute's within bounds that end beside changes of an offset:
+// where midnight is left out, where it comes twice, where a day is left out, and in zones that nobody lives in. They
+// have one more at most.
 func TestLocalTimes(t *testing.T) {
 	s := startServer(t)
 	for _, zone := range []struct {
@@ -31,12 +32,28 @@ func TestLocalTimes(t *testing.T) {
 		{"<+1345>-13:45", "2020-12-31 10:15+00", true},
 	} {
 		s.exec(t, "SET TimeZone = '"+zone.name+"'")
-		texts := []string{"tz::date", "extract(year FROM tz)", "to_char(tz::timestamp, 'YYYY-MM-DD')", "date_trunc('day', tz::timestamp)"}
-		if zoneName(zone.name) {
-			texts = append(texts, "(tz AT TIME ZONE '"+zone.name+"')::date", "date_part('year', tz AT TIME ZONE '"+zone.name+"')")
+		texts := []string{
+			"tz::date", "extract(year FROM tz)", "to_char(tz::timestamp, 'YYYY-MM-DD')",
+			"date_trunc('day', tz::timestamp)",
 		}
-		for _, ends := range [][2]string{{"-1 second", "3 days"}, {"-20 minutes", "2 hours"}, {"0", "40 minutes"}, {"1 second", "1 minute"}, {"-3 days", "-1 second"}, {"-3 days", "20 minutes"}, {"-10 days", "10 days"}} {
-			at, err := s.text(fmt.Sprintf("SELECT (timestamptz '%[1]s' + '%[2]s') AT TIME ZONE 'UTC', (timestamptz '%[1]s' + '%[3]s') AT TIME ZONE 'UTC'", zone.turns, ends[0], ends[1]))
+		if zoneName(zone.name) {
+			texts = append(texts, "(tz AT TIME ZONE '"+zone.name+"')::date", "date_part('year', tz AT TIME ZONE '"+zone.name+
+				"')")
+		}
+		for _, ends := range [][2]string{
+			{"-1 second", "3 days"},
+			{"-20 minutes", "2 hours"},
+			{"0", "40 minutes"},
+			{"1 second", "1 minute"},
+			{"-3 days", "-1 second"},
+			{"-3 days", "20 minutes"},
+			{"-10 days", "10 days"},
+		} {
+			at,
+				err := s.text(
+				fmt.Sprintf(
+					"SELECT (timestamptz '%[1]s' + '%[2]s') AT TIME ZONE 'UTC', (timestamptz '%[1]s' + '%[3]s') AT TIME ZONE 'UTC'",
+					zone.turns, ends[0], ends[1]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +64,10 @@ func TestLocalTimes(t *testing.T) {
 			}
 			s.scope.columns["tz"].Bounds = bounds.New(r.Lo, r.Hi)
 			for _, text := range texts {
-				s.listsAll(t, text, fmt.Sprintf("(SELECT generate_series(timestamptz '%s', '%[2]s', '1 minute') UNION ALL SELECT '%[2]s') AS r(tz)", lo, hi), zone.exact)
+				s.listsAll(
+					t, text,
+					fmt.Sprintf("(SELECT generate_series(timestamptz '%s', '%[2]s', '1 minute') UNION ALL SELECT '%[2]s') AS r(tz)",
+						lo, hi), zone.exact)
 			}
 		}
 	}

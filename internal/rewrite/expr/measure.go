@@ -34,15 +34,19 @@ type Measure struct {
 // maxSteps bounds the integers of one row, so that 2x − 2c fits int8 for all x and c within the bounds.
 var maxSteps = bounds.Pow2(60)
 
-// Measured prints the clamped, grid-rounded integer of an aggregated argument, by the form that PostgreSQL computes fastest for its type.
-// It refuses arguments without finite bounds.
+// Measured prints the clamped, grid-rounded integer of an aggregated argument, by the form that PostgreSQL computes
+// fastest for its type. It refuses arguments without finite bounds.
 func Measured(e *Expr, rule GridRule) (*Measure, error) {
 	x := e.relabelled()
 	if x.typ == pgtype.BoolOID {
-		return guarded(x, &Measure{arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: pgtype.Int4OID, Hi: 1, Step: bounds.One}), nil
+		return guarded(x, &Measure{
+			arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: pgtype.Int4OID, Hi: 1,
+			Step: bounds.One,
+		}), nil
 	}
 	if !pgresolve.IsNumber(x.typ) && !pgresolve.IsTime(x.typ) {
-		return nil, Refuse(refusal.Types, e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), pgresolve.Display(e.typ)), "count it, or aggregate a number, a date or a time")
+		return nil, Refuse(refusal.Types, e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(),
+			pgresolve.Display(e.typ)), "count it, or aggregate a number, a date or a time")
 	}
 	if x.typ == pgtype.TimeOID {
 		y := *x
@@ -50,7 +54,8 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 		x = &y
 	}
 	if !x.bounds.Finite() {
-		return nil, Refuse(refusal.NoBounds, e.location, fmt.Sprintf("%s has no bounds, so one unit could change the answer by any amount", e.Text()),
+		return nil, Refuse(refusal.NoBounds, e.location,
+			fmt.Sprintf("%s has no bounds, so one unit could change the answer by any amount", e.Text()),
 			fmt.Sprintf("aggregate columns with declared bounds, or write LEAST(GREATEST(%s, low), high)", e.Text()))
 	}
 	step := rule.Step
@@ -59,8 +64,10 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 	}
 	m := &Measure{arg: x, Step: step}
 	steps := stepsOf(x, step)
-	if tooMany := func(r *big.Rat) bool { return new(big.Rat).Abs(r).Cmp(maxSteps) > 0 }; tooMany(steps.Lo) || tooMany(steps.Hi) {
-		return nil, Refuse(refusal.Grid, e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), bounds.Decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
+	if tooMany := func(r *big.Rat) bool { return new(big.Rat).Abs(r).Cmp(maxSteps) > 0 }; tooMany(steps.Lo) ||
+		tooMany(steps.Hi) {
+		return nil, Refuse(refusal.Grid, e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s",
+			e.Text(), bounds.Decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
 	}
 	m.Lo, m.Hi, m.Type = steps.Lo.Num().Int64(), steps.Hi.Num().Int64(), pgtype.Int8OID
 	if steps.Within(intRange(pgtype.Int4OID)) {
@@ -84,7 +91,8 @@ func stepsOf(x *Expr, step *big.Rat) bounds.Interval {
 	lo, hi := quo(x.bounds.Lo, step), quo(x.bounds.Hi, step)
 	switch {
 	case pgresolve.IsFloat(x.typ):
-		return bounds.New(bounds.RoundHalfEven(floatSteps(x.bounds.Lo, step)), bounds.RoundHalfEven(floatSteps(x.bounds.Hi, step)))
+		return bounds.New(bounds.RoundHalfEven(floatSteps(x.bounds.Lo, step)),
+			bounds.RoundHalfEven(floatSteps(x.bounds.Hi, step)))
 	case pgresolve.IsInt(x.typ), x.typ == pgtype.NumericOID, x.typ == pgtype.DateOID:
 		return bounds.New(bounds.RoundHalfAway(lo), bounds.RoundHalfAway(hi))
 	}
@@ -108,8 +116,8 @@ const (
 	timesTemplate = "({0} OPERATOR(pg_catalog.*) {1})"
 )
 
-// notNull prints that an expression has a value. Arithmetic that cannot raise has one where its columns do, which costs less.
-// So has a bucket where what is compared with its thresholds has one, and a ladder of them may be long.
+// notNull prints that an expression has a value. Arithmetic that cannot raise has one where its columns do, which costs
+// less. So has a bucket where what is compared with its thresholds has one, and a ladder of them may be long.
 func notNull(x *Expr) query.Scalar {
 	if x.tmpl == thresholdsTemplate {
 		x = x.args[0]
@@ -132,14 +140,15 @@ func notNull(x *Expr) query.Scalar {
 	return query.All(conditions...)
 }
 
-// Digits before the point of what is read unclamped, far below numeric's 131072: of a column, and of the whole, since products add up.
+// Digits before the point of what is read unclamped, far below numeric's 131072: of a column, and of the whole, since
+// products add up.
 const (
 	rawColumnDigits = 80
 	rawDigits       = 1000
 )
 
-// rawSafe says that columns may be read unclamped since the whole is clamped afterwards: sums, differences and products of
-// numeric(p,s) columns and constants, which neither overflow nor raise, whatever the values (docs/privacy.md P22).
+// rawSafe says that columns may be read unclamped since the whole is clamped afterwards: sums, differences and products
+// of numeric(p,s) columns and constants, which neither overflow nor raise, whatever the values (docs/privacy.md P22).
 func rawSafe(e *Expr) bool {
 	digits, ok := e.rawDigits()
 	return ok && digits <= rawDigits
@@ -246,14 +255,17 @@ func (g *gridPrinter) steps() query.Scalar {
 		g.ladder = x.col != nil || g.foreign
 		return g.cast(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), x.typ)
 	case pgresolve.IsInt(x.typ):
-		return g.numeric(query.F("({})::pg_catalog.numeric", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
+		return g.numeric(query.F("({})::pg_catalog.numeric", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false),
+			valueLiteral(x.typ, x.bounds.Hi, true))))
 	case x.typ == pgtype.NumericOID:
 		if x.col != nil && !rawSafe(x) { // a bare numeric may have 131072 digits: no product before the clamp
-			return g.cast(g.scaled(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), pgtype.NumericOID), pgtype.NumericOID)
+			return g.cast(g.scaled(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)),
+				pgtype.NumericOID), pgtype.NumericOID)
 		}
 		if g.throughFloat() {
 			s := g.scaled(query.F("({})::pg_catalog.float8", g.s), pgtype.Float8OID)
-			return g.cast(g.clamp(s, floatLiteral(pgtype.Float8OID, rat(g.m.Lo)), floatLiteral(pgtype.Float8OID, rat(g.m.Hi))), pgtype.Float8OID)
+			return g.cast(g.clamp(s, floatLiteral(pgtype.Float8OID, rat(g.m.Lo)), floatLiteral(pgtype.Float8OID, rat(g.m.Hi))),
+				pgtype.Float8OID)
 		}
 		return g.numeric(g.s)
 	case pgresolve.IsFloat(x.typ):
@@ -261,9 +273,11 @@ func (g *gridPrinter) steps() query.Scalar {
 		if x.typ == pgtype.Float4OID {
 			s = query.F("({})::pg_catalog.float8", s)
 		}
-		return g.cast(g.scaled(g.clamp(s, floatLiteral(pgtype.Float8OID, x.bounds.Lo), floatLiteral(pgtype.Float8OID, x.bounds.Hi)), pgtype.Float8OID), pgtype.Float8OID)
+		return g.cast(g.scaled(g.clamp(s, floatLiteral(pgtype.Float8OID, x.bounds.Lo),
+			floatLiteral(pgtype.Float8OID, x.bounds.Hi)), pgtype.Float8OID), pgtype.Float8OID)
 	case x.typ == pgtype.DateOID:
-		days := query.F("({} OPERATOR(pg_catalog.-) '1970-01-01'::pg_catalog.date)", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)))
+		days := query.F("({} OPERATOR(pg_catalog.-) '1970-01-01'::pg_catalog.date)",
+			g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)))
 		if one {
 			return g.cast(days, pgtype.Int4OID)
 		}
@@ -274,7 +288,8 @@ func (g *gridPrinter) steps() query.Scalar {
 		hi, _ := roundFloat(quo(x.bounds.Hi, microsPerSec), pgtype.Float8OID)
 		return g.seconds(g.clamp(seconds, floatLiteral(pgtype.Float8OID, lo), floatLiteral(pgtype.Float8OID, hi)))
 	}
-	return g.seconds(query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
+	return g.seconds(query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})",
+		g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
 }
 
 // Bounds within which a column is read as float8: digits behind the point, and grid steps.
@@ -283,13 +298,15 @@ const (
 	exactSteps = 1 << 50
 )
 
-// throughFloat says that a column's integers come out the same through float8, which takes two thirds of the time: a value is a whole number
-// of its grid's steps, and conversion and product are off by 2^-52 of it together, less than half a step. What is beyond the bounds stays
-// there, NaN is above them, and nothing overflows: a column has at most rawColumnDigits digits before the point.
+// throughFloat says that a column's integers come out the same through float8, which takes two thirds of the time: a
+// value is a whole number of its grid's steps, and conversion and product are off by 2^-52 of it together, less than
+// half a step. What is beyond the bounds stays there, NaN is above them, and nothing overflows: a column has at most
+// rawColumnDigits digits before the point.
 func (g *gridPrinter) throughFloat() bool {
 	x := g.x
 	within := bounds.Between(-exactSteps, exactSteps)
-	return !g.foreign && x.col != nil && x.scale >= 0 && x.scale <= floatScale && g.m.Step.Cmp(bounds.Pow10(-x.scale)) == 0 &&
+	return !g.foreign && x.col != nil && x.scale >= 0 && x.scale <= floatScale &&
+		g.m.Step.Cmp(bounds.Pow10(-x.scale)) == 0 &&
 		bounds.Between(g.m.Lo, g.m.Hi).Within(within)
 }
 
@@ -331,9 +348,11 @@ func (g *gridPrinter) seconds(s query.Scalar) query.Scalar {
 	case perSecond.Cmp(bounds.One) == 0:
 		return g.cast(s, pgtype.Float8OID)
 	case perSecond.IsInt():
-		return g.cast(query.F("({} OPERATOR(pg_catalog.*) {})", s, floatLiteral(pgtype.Float8OID, perSecond)), pgtype.Float8OID)
+		return g.cast(query.F("({} OPERATOR(pg_catalog.*) {})", s, floatLiteral(pgtype.Float8OID, perSecond)),
+			pgtype.Float8OID)
 	}
-	return g.cast(query.F("({} OPERATOR(pg_catalog./) {})", s, floatLiteral(pgtype.Float8OID, quo(g.m.Step, microsPerSec))), pgtype.Float8OID)
+	return g.cast(query.F("({} OPERATOR(pg_catalog./) {})", s,
+		floatLiteral(pgtype.Float8OID, quo(g.m.Step, microsPerSec))), pgtype.Float8OID)
 }
 
 // clamp keeps s within literals of its own type. NaN is above every number, and infinite dates beyond every date.

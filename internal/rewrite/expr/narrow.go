@@ -16,8 +16,8 @@ type Narrowing struct {
 	not     []*big.Rat // values that it does not have
 }
 
-// Narrow collects what must hold of columns wherever condition is true. For a WHERE: build the WHERE first, narrow copies
-// of the columns, and build the rest with those.
+// Narrow collects what must hold of columns wherever condition is true. For a WHERE: build the WHERE first, narrow
+// copies of the columns, and build the rest with those.
 func Narrow(condition *Expr) map[*Column]Narrowing { return narrowTest(condition.test, isTrue) }
 
 // sense says what is known of a three-valued condition.
@@ -32,8 +32,8 @@ const (
 
 func (s sense) negated() sense { return [...]sense{isFalse, isTrue, notFalse, notTrue}[s] }
 
-// narrowTest gives what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too; that a column
-// is not NULL follows only from a condition known to be true or false.
+// narrowTest gives what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too;
+// that a column is not NULL follows only from a condition known to be true or false.
 func narrowTest(t *test, s sense) map[*Column]Narrowing {
 	if t == nil {
 		return nil

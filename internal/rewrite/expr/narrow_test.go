@@ -121,16 +121,27 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestNarrowedColumnsAreClamped: PostgreSQL may compute with a derived column before the condition that narrows it is tested, so
-// that what only the condition keeps away is clamped, and what the column's own expression keeps away is not.
+// TestNarrowedColumnsAreClamped: PostgreSQL may compute with a derived column before the condition that narrows it is
+// tested, so that what only the condition keeps away is clamped, and what the column's own expression keeps away is
+// not.
 func TestNarrowedColumnsAreClamped(t *testing.T) {
 	scope := offlineScope(t)
-	c := &Column{Ref: query.Named("t").Column("c"), Name: "c", Type: pgtype.NumericOID, Typmod: -1, TypeName: "pg_catalog.\"numeric\"", Bounds: bounds.Between(0, 5), Enforced: true, Scale: 2, DeterministicCollation: true}
+	c := &Column{
+		Ref: query.Named("t").Column("c"), Name: "c", Type: pgtype.NumericOID, Typmod: -1,
+		TypeName: "pg_catalog.\"numeric\"", Bounds: bounds.Between(0, 5), Enforced: true, Scale: 2,
+		DeterministicCollation: true,
+	}
 	scope.columns["c"] = c
 	for _, step := range []struct{ bounds, held, sql string }{
 		{"[0, 5]", "[0, 5]", "t.c"},
-		{"[1, 5]", "[0, 5]", "(CASE WHEN t.c OPERATOR(pg_catalog.<) '1'::pg_catalog.\"numeric\" THEN '1'::pg_catalog.\"numeric\" ELSE t.c END)"},
-		{"[1, 3]", "[0, 5]", "(CASE WHEN t.c OPERATOR(pg_catalog.<) '1'::pg_catalog.\"numeric\" THEN '1'::pg_catalog.\"numeric\" WHEN t.c OPERATOR(pg_catalog.>) '3'::pg_catalog.\"numeric\" THEN '3'::pg_catalog.\"numeric\" ELSE t.c END)"},
+		{
+			"[1, 5]", "[0, 5]",
+			"(CASE WHEN t.c OPERATOR(pg_catalog.<) '1'::pg_catalog.\"numeric\" THEN '1'::pg_catalog.\"numeric\" ELSE t.c END)",
+		},
+		{
+			"[1, 3]", "[0, 5]",
+			"(CASE WHEN t.c OPERATOR(pg_catalog.<) '1'::pg_catalog.\"numeric\" THEN '1'::pg_catalog.\"numeric\" WHEN t.c OPERATOR(pg_catalog.>) '3'::pg_catalog.\"numeric\" THEN '3'::pg_catalog.\"numeric\" ELSE t.c END)",
+		},
 	} {
 		switch step.bounds {
 		case "[1, 5]":

@@ -9,8 +9,10 @@ import (
 
 // known are the parse nodes that Build has rules for. Everything else in the grammar must be refused.
 var known = map[string]bool{
-	"a_const": true, "column_ref": true, "param_ref": true, "a_expr": true, "bool_expr": true, "null_test": true, "boolean_test": true,
-	"case_expr": true, "coalesce_expr": true, "min_max_expr": true, "type_cast": true, "func_call": true, "collate_clause": true,
+	"a_const": true, "column_ref": true, "param_ref": true, "a_expr": true, "bool_expr": true, "null_test": true,
+	"boolean_test": true,
+	"case_expr":    true, "coalesce_expr": true, "min_max_expr": true, "type_cast": true, "func_call": true,
+	"collate_clause":    true,
 	"sqlvalue_function": true, "a_array_expr": true, "sub_link": true,
 }
 
@@ -39,10 +41,14 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestEnumsOfNodes gives known nodes every value of their enums: kinds of operators and functions that are not known are refused.
+// TestEnumsOfNodes gives known nodes every value of their enums: kinds of operators and functions that are not known
+// are refused.
 func TestEnumsOfNodes(t *testing.T) {
 	scope := offlineScope(t)
-	for _, text := range []string{"age = 1", "b AND nb", "age IS NULL", "b IS TRUE", "GREATEST(age, 1)", "CURRENT_DATE", "age IN (1, 2)", "age BETWEEN 1 AND 2", "NULLIF(age, 1)"} {
+	for _, text := range []string{
+		"age = 1", "b AND nb", "age IS NULL", "b IS TRUE", "GREATEST(age, 1)", "CURRENT_DATE",
+		"age IN (1, 2)", "age BETWEEN 1 AND 2", "NULLIF(age, 1)",
+	} {
 		node := parseExpr(t, text)
 		m := node.ProtoReflect()
 		inner := m.Get(m.WhichOneof(m.Descriptor().Oneofs().ByName("node"))).Message()

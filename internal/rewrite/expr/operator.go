@@ -18,7 +18,8 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 		return b.in(a)
 	case pg_query.A_Expr_Kind_AEXPR_OP_ANY, pg_query.A_Expr_Kind_AEXPR_OP_ALL:
 		return b.anyAll(a)
-	case pg_query.A_Expr_Kind_AEXPR_BETWEEN, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN, pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+	case pg_query.A_Expr_Kind_AEXPR_BETWEEN, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN,
+		pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
 		return b.between(a)
 	}
 	name, err := operatorName(a.Name, loc)
@@ -33,7 +34,9 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 		if n == nil {
 			continue
 		}
-		e, err := b.compared(a.Kind == pg_query.A_Expr_Kind_AEXPR_OP && comparisons[name].not != "", func() (*Expr, error) { return b.pattern(n) })
+		e, err := b.compared(a.Kind == pg_query.A_Expr_Kind_AEXPR_OP && comparisons[name].not != "", func() (*Expr, error) {
+			return b.pattern(n)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +62,9 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 	return nil, Refuse(refusal.Operator, loc, text+" is not supported in a row-level expression", "")
 }
 
-// compared builds an operand of a comparison, whose bounds nobody asks for: there a float may be divided by what may be 0, as NULL where it
-// is. Elsewhere that is refused, since what is divided by little is as large as a float may be, and so would be the noise of its average.
+// compared builds an operand of a comparison, whose bounds nobody asks for: there a float may be divided by what may be
+// 0, as NULL where it is. Elsewhere that is refused, since what is divided by little is as large as a float may be, and
+// so would be the noise of its average.
 func (b *builder) compared(is bool, build func() (*Expr, error)) (*Expr, error) {
 	e, err := build()
 	var refused *Refusal
@@ -93,7 +97,8 @@ func (b *builder) operator(name string, args []*Expr, text string, loc int) (*Ex
 	}
 	cand := pgresolve.Operator(name, baseTypes(args))
 	if cand == nil {
-		return nil, Refuse(refusal.Operator, loc, fmt.Sprintf("operator %s is not supported for %s", name, typeList(args)), "")
+		return nil, Refuse(refusal.Operator, loc, fmt.Sprintf("operator %s is not supported for %s", name, typeList(args)),
+			"")
 	}
 	tmpl := "({0} OPERATOR(pg_catalog." + cand.Name + ") {1})"
 	if len(cand.Args) == 1 {
@@ -109,9 +114,11 @@ func (b *builder) enumComparison(name string, args []*Expr, text string, loc int
 		enum = args[1]
 	}
 	if _, ok := comparisons[name]; !ok {
-		return nil, Refuse(refusal.Operator, loc, fmt.Sprintf("operator %s is not supported for enums", name), "cast the enum to text")
+		return nil, Refuse(refusal.Operator, loc, fmt.Sprintf("operator %s is not supported for enums", name),
+			"cast the enum to text")
 	}
-	c := &call{b: b, cand: &pgresolve.Candidate{Name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
+	c := &call{b: b, cand: &pgresolve.Candidate{Name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." +
+		name + ") {1})"}
 	for _, a := range args {
 		x, err := b.coerceLike(a, enum, a)
 		if err != nil {
@@ -183,7 +190,8 @@ func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*E
 	out.tmpl, out.op = "({0} "+word+" {1})", ""
 	out.test = nil
 	if e.test != nil && e.test.constant {
-		out.test = &test{kind: testTrue, args: []*test{e.test}} // the constant is not NULL, so equal means that the column is not
+		// the constant is not NULL, so equal means that the column is not
+		out.test = &test{kind: testTrue, args: []*test{e.test}}
 		if negated {
 			out.test = &test{kind: testNot, args: []*test{out.test}}
 		}
@@ -199,7 +207,8 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	}
 	left, right := eq.args[0].Read(), eq.args[1]
 	e := newExpr(left.typ, loc)
-	e.text, e.typmod, e.typeName, e.labels, e.collation, e.nondeterministic = text, left.typmod, left.typeName, left.labels, left.collation, left.nondeterministic
+	e.text, e.typmod, e.typeName, e.labels, e.collation, e.nondeterministic = text, left.typmod, left.typeName,
+		left.labels, left.collation, left.nondeterministic
 	e.monthless, e.distance = noMonths(left), left.distance
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
 	e.nullable, e.provisional = true, left.provisional || right.provisional

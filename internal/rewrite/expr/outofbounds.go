@@ -20,11 +20,13 @@ type OutOfBounds struct {
 // Possible says that rows may have values beyond the bounds.
 func (o OutOfBounds) Possible() bool { return o.Share == nil || *o.Share > 0 }
 
-// OutOfBounds lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
-// it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
+// OutOfBounds lists the columns of which the expression may have the nearest bound in place of a value: those that it
+// reads clamped, those that it reads where they were computed of such, and the column that it is, which whoever
+// computes with it clamps.
 func (e *Expr) OutOfBounds() []OutOfBounds { return MergeOutOfBounds(e.Clamped(), e.Computed()) }
 
-// Clamped lists those of which Inside can tell: that the expression clamps, or is, or that a column was computed of which says so.
+// Clamped lists those of which Inside can tell: that the expression clamps, or is, or that a column was computed of
+// which says so.
 func (e *Expr) Clamped() []OutOfBounds {
 	return e.outOfBounds(func(x *Expr) bool { return x.col.InBounds != nil || !x.col.Enforced && (x == e || x.clamp) })
 }
@@ -40,7 +42,8 @@ func (e *Expr) Computed() (out []OutOfBounds) {
 	return MergeOutOfBounds(out, e.outOfBounds(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil }))
 }
 
-// Within lists those of which no row that is left has a value beyond: a subquery has merged or compared rows by what it computes of them.
+// Within lists those of which no row that is left has a value beyond: a subquery has merged or compared rows by what it
+// computes of them.
 func (e *Expr) Within() (out []OutOfBounds) {
 	for _, c := range e.Columns() {
 		out = MergeOutOfBounds(out, c.Within)
@@ -81,8 +84,8 @@ func OutOfBoundsShare(columns []OutOfBounds) *float64 {
 	return &share
 }
 
-// Inside prints conditions which say that no value that the expression reads clamped lies beyond the bounds of its column (docs/privacy.md
-// P3b). Where none can, there are no conditions.
+// Inside prints conditions which say that no value that the expression reads clamped lies beyond the bounds of its
+// column (docs/privacy.md P3b). Where none can, there are no conditions.
 func (e *Expr) Inside() (out []query.Scalar) {
 	e.walk(func(x *Expr) bool {
 		if x.clamp || x.col != nil && x.col.InBounds != nil {
@@ -96,8 +99,8 @@ func (e *Expr) Inside() (out []query.Scalar) {
 // AllInside prints Inside as one condition of a row; nil: there is none.
 func (e *Expr) AllInside() query.Scalar { return query.All(query.Sorted(e.Inside())...) }
 
-// InsideOf prints for the rows of two branches of a column whether that which is read clamped in one of them is within bounds. Nil: nothing is,
-// and whoever reads the column clamped asks it itself.
+// InsideOf prints for the rows of two branches of a column whether that which is read clamped in one of them is within
+// bounds. Nil: nothing is, and whoever reads the column clamped asks it itself.
 func InsideOf(x, y *Expr) (insideX, insideY query.Scalar) {
 	if len(x.Inside())+len(y.Inside()) == 0 {
 		return nil, nil
@@ -128,9 +131,9 @@ func (e *Expr) InsideWork() (w Work) {
 	return w
 }
 
-// Inside prints that a value does not lie beyond the column's bounds. NULL does not; NaN, which is above every number, and infinity do. The
-// bounds are those of the column wherever it is read, not those that a branch of a CASE leaves. Where an outer join has added the row, there
-// is no value.
+// Inside prints that a value does not lie beyond the column's bounds. NULL does not; NaN, which is above every number,
+// and infinity do. The bounds are those of the column wherever it is read, not those that a branch of a CASE leaves.
+// Where an outer join has added the row, there is no value.
 func (c *Column) Inside() []query.Scalar {
 	if c.InBounds != nil {
 		return []query.Scalar{query.F("({} IS NOT FALSE)", c.InBounds)}
@@ -154,8 +157,9 @@ func (c *Column) Inside() []query.Scalar {
 	return []query.Scalar{query.F("(({}) IS NOT TRUE)", query.List{Between: " OR ", Of: beyond})}
 }
 
-// stored gives an operand of a comparison as it is of the values that the columns have, where it raises for none of them; else the operand
-// itself. Of such values nothing is known: it has no bounds. Read gives the operand back, for whoever computes with it.
+// stored gives an operand of a comparison as it is of the values that the columns have, where it raises for none of
+// them; else the operand itself. Of such values nothing is known: it has no bounds. Read gives the operand back, for
+// whoever computes with it.
 func (e *Expr) stored() *Expr {
 	if e.col != nil || len(e.Clamped()) == 0 || !rawSafe(e) && plainColumn(e) == nil && !e.fieldOfDay() {
 		return e
@@ -165,8 +169,9 @@ func (e *Expr) stored() *Expr {
 	return out
 }
 
-// fieldOfDay says that the expression is a field of a column, by a function that has a value, or none, for every day and infinity. That of a
-// timestamp with time zone may be out of range in a zone, and date_part makes a timestamp of a date.
+// fieldOfDay says that the expression is a field of a column, by a function that has a value, or none, for every day
+// and infinity. That of a timestamp with time zone may be out of range in a zone, and date_part makes a timestamp of a
+// date.
 func (e *Expr) fieldOfDay() bool {
 	if len(e.args) != 2 || e.tmpl != functionTemplate("extract", 2) {
 		return false

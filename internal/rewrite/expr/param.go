@@ -15,19 +15,23 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	n, loc := int(p.Number), int(p.Location)
 	oid, value, known := b.scope.Parameter(n)
 	if oid == 0 || oid == pgtype.UnknownOID {
-		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("the type of parameter $%d is not known", n), fmt.Sprintf("write a cast, such as $%d::integer", n))
+		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("the type of parameter $%d is not known", n),
+			fmt.Sprintf("write a cast, such as $%d::integer", n))
 	}
 	if t := pgresolve.ElementType(oid); t != nil {
 		return b.arrayParam(n, t.OID, value, known, loc)
 	}
 	if category, _ := pgresolve.Category(oid); category == 'E' {
 		if b.typesOnly { // it prints its value, which is not known yet
-			return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("parameter $%d is of a type that is not computed in advance", n), "")
+			return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("parameter $%d is of a type that is not computed in advance",
+				n), "")
 		}
 		return enumParam(n, oid, value, known, loc), nil
 	}
 	if !supported(oid) && !isRange(oid) {
-		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("parameter $%d is of a type that is not supported on private rows", n), "cast the parameter to text, a number, a date or a boolean")
+		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf(
+			"parameter $%d is of a type that is not supported on private rows", n),
+			"cast the parameter to text, a number, a date or a boolean")
 	}
 	e := newExpr(oid, loc)
 	switch {
@@ -46,8 +50,8 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	return e, nil
 }
 
-// enumParam builds a parameter of an enum type. It prints as a literal, since the type's OID on main may be another; its
-// labels are those of the column that it is compared with.
+// enumParam builds a parameter of an enum type. It prints as a literal, since the type's OID on main may be another;
+// its labels are those of the column that it is compared with.
 func enumParam(n int, oid uint32, value *string, known bool, loc int) *Expr {
 	e := newExpr(oid, loc)
 	e.labels, e.text, e.nullable = []string{}, fmt.Sprintf("$%d", n), true

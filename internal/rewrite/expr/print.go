@@ -54,7 +54,8 @@ func (p *printer) print(e *Expr) query.Scalar {
 		}
 		arg := p.print(e.args[n])
 		if x := e.args[n].value; e.value != nil && x != nil && x.text != nil {
-			arg = query.Raw(sqltext.Literal(*x.text)) // the cast of an array types its items, as their own casts would, in half the text
+			// the cast of an array types its items, as their own casts would, in half the text
+			arg = query.Raw(sqltext.Literal(*x.text))
 		}
 		form.Of, form.Text = append(form.Of, arg), append(form.Text, "")
 	}
@@ -77,8 +78,8 @@ func printConstant(e *Expr) string {
 	return sqltext.Literal(text) + "::" + e.typeName
 }
 
-// column prints a column, clamped where the expression asks for it. NULL fails every comparison and stays NULL; NaN is above
-// every number and becomes the upper bound.
+// column prints a column, clamped where the expression asks for it. NULL fails every comparison and stays NULL; NaN is
+// above every number and becomes the upper bound.
 func (p *printer) column(e *Expr) query.Scalar {
 	ref, ok := p.columns[e.col]
 	if ok {
@@ -107,7 +108,8 @@ func (p *printer) column(e *Expr) query.Scalar {
 	}
 	if e.flush {
 		tiny := bounds.Pow2(-flushExponent(e.typ))
-		clamp.Within = query.F("(CASE WHEN {} OPERATOR(pg_catalog.>) {} AND {} OPERATOR(pg_catalog.<) {} THEN {} ELSE {} END)",
+		clamp.Within = query.F(
+			"(CASE WHEN {} OPERATOR(pg_catalog.>) {} AND {} OPERATOR(pg_catalog.<) {} THEN {} ELSE {} END)",
 			ref, floatLiteral(e.typ, neg(tiny)), ref, floatLiteral(e.typ, tiny), floatLiteral(e.typ, bounds.Zero), ref)
 	}
 	if clamp.Lo == nil && clamp.Hi == nil {
@@ -119,8 +121,9 @@ func (p *printer) column(e *Expr) query.Scalar {
 	return clamp
 }
 
-// intervalRead clamps an interval by its epoch, since PostgreSQL's order counts years of 360 days. Where fields of both signs cancel out,
-// they may be large although the epoch is not, and would overflow a timestamp: such a value is read as its epoch.
+// intervalRead clamps an interval by its epoch, since PostgreSQL's order counts years of 360 days. Where fields of both
+// signs cancel out, they may be large although the epoch is not, and would overflow a timestamp: such a value is read
+// as its epoch.
 func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 	epoch := epochOf(ref)
 	cases := []query.Scalar{query.Raw("(CASE")}
@@ -129,14 +132,18 @@ func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 		op string
 	}{{e.bounds.Lo, "<"}, {e.bounds.Hi, ">"}} {
 		if end.r != nil {
-			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, epochLiteral(end.r), valueLiteral(pgtype.IntervalOID, end.r, end.op == ">")))
+			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, epochLiteral(end.r),
+				valueLiteral(pgtype.IntervalOID, end.r, end.op == ">")))
 		}
 	}
 	if e.bounds.Finite() {
 		days := floatLiteral(pgtype.Float8OID, bounds.Ceil(quo(fieldLimit(e.bounds), microsPerDay)))
 		for _, f := range []struct{ field, factor string }{{"day", "1"}, {"year", "366"}} {
-			cases = append(cases, query.F(" WHEN pg_catalog.abs(pg_catalog.date_part('{}'::pg_catalog.text, {})) OPERATOR(pg_catalog.*) {}::pg_catalog.float8 OPERATOR(pg_catalog.>) {} THEN ({} OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)",
-				f.field, ref, f.factor, days, epoch))
+			cases = append(
+				cases,
+				query.F(
+					" WHEN pg_catalog.abs(pg_catalog.date_part('{}'::pg_catalog.text, {})) OPERATOR(pg_catalog.*) {}::pg_catalog.float8 OPERATOR(pg_catalog.>) {} THEN ({} OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)",
+					f.field, ref, f.factor, days, epoch))
 		}
 	}
 	return query.List{Of: append(cases, query.F(" ELSE {} END)", ref))}

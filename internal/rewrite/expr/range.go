@@ -13,14 +13,15 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// Columns of range types, and what is asked of them beside constants, parameters and values, are printed as they are: these operators and
-// functions are total for every range (docs/privacy.md P3a). A constant is a range as PostgreSQL reads or computes it; its bounds hold its
-// ends.
+// Columns of range types, and what is asked of them beside constants, parameters and values, are printed as they are:
+// these operators and functions are total for every range (docs/privacy.md P3a). A constant is a range as PostgreSQL
+// reads or computes it; its bounds hold its ends.
 
 // rangeTypes are the types of ranges, with those of their ends.
 var rangeTypes = map[uint32]uint32{
 	pgtype.Int4rangeOID: pgtype.Int4OID, pgtype.Int8rangeOID: pgtype.Int8OID, pgtype.NumrangeOID: pgtype.NumericOID,
-	pgtype.DaterangeOID: pgtype.DateOID, pgtype.TsrangeOID: pgtype.TimestampOID, pgtype.TstzrangeOID: pgtype.TimestamptzOID,
+	pgtype.DaterangeOID: pgtype.DateOID, pgtype.TsrangeOID: pgtype.TimestampOID,
+	pgtype.TstzrangeOID: pgtype.TimestamptzOID,
 }
 
 func isRange(oid uint32) bool { return rangeTypes[oid] != 0 }
@@ -31,7 +32,10 @@ var rangeOperators = map[string]struct{ valueRight, valueLeft bool }{
 }
 
 // rangeTests are the functions of a range that tell something of it.
-var rangeTests = map[string]bool{"isempty": true, "lower_inc": true, "upper_inc": true, "lower_inf": true, "upper_inf": true}
+var rangeTests = map[string]bool{
+	"isempty": true, "lower_inc": true, "upper_inc": true, "lower_inf": true,
+	"upper_inf": true,
+}
 
 // readRange reads a range as PostgreSQL writes it.
 func (c *constant) readRange(oid uint32, s string) error {
@@ -66,7 +70,10 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (
 	if !known || len(args) != 2 || !isRange(args[0].baseType()) && !isRange(args[1].baseType()) {
 		return nil, nil
 	}
-	c := &call{b: b, args: make([]*Expr, 2), loc: int(a.Location), text: describeOperator(a), tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})", cost: cost{steps: rangeSteps}}
+	c := &call{
+		b: b, args: make([]*Expr, 2), loc: int(a.Location), text: describeOperator(a),
+		tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})", cost: cost{steps: rangeSteps},
+	}
 	for i, x := range args {
 		c.args[i] = x.relabelled()
 		if x.typ == pgtype.UnknownOID { // PostgreSQL takes a literal without a type for a range
@@ -78,15 +85,17 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (
 	}
 	l, r := c.args[0].typ, c.args[1].typ
 	if l != r && !(form.valueRight && rangeTypes[l] == r) && !(form.valueLeft && rangeTypes[r] == l) {
-		return nil, Refuse(refusal.Types, c.loc, fmt.Sprintf("%s is not supported of %s", c.text, typeList(args)), "cast one side")
+		return nil, Refuse(refusal.Types, c.loc, fmt.Sprintf("%s is not supported of %s", c.text, typeList(args)),
+			"cast one side")
 	}
 	e := c.result(pgtype.BoolOID)
 	e.test = rangeTest(name, c.args[0], c.args[1])
 	return e, nil
 }
 
-// rangeTest is what such a condition says where it is true. A range column begins no later than the other side ends, and ends no earlier
-// than that begins; an end that there is none of is NULL. A column of values lies between the ends of a constant range.
+// rangeTest is what such a condition says where it is true. A range column begins no later than the other side ends,
+// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends of a
+// constant range.
 func rangeTest(name string, left, right *Expr) *test {
 	if name == "<@" {
 		left, right, name = right, left, "@>"
@@ -99,12 +108,19 @@ func rangeTest(name string, left, right *Expr) *test {
 		if at == nil {
 			return nil
 		}
-		return &test{kind: testComparison, col: c, name: name, bounds: bounds.Point(at), integral: stepwise(c.Type), constant: true}
+		return &test{
+			kind: testComparison, col: c, name: name, bounds: bounds.Point(at), integral: stepwise(c.Type),
+			constant: true,
+		}
 	}
 	switch {
 	case name != "@>" && name != "&&" || left.provisional || right.provisional:
-	case col != nil && isRange(right.typ) == (name == "&&") && (right.value != nil || !isRange(right.typ)): // every range contains an empty one
-		return &test{kind: testEnds, args: []*test{limit(col.end(lowerEnd), "<=", there.Hi), limit(col.end(upperEnd), ">=", there.Lo)}}
+	// every range contains an empty one
+	case col != nil && isRange(right.typ) == (name == "&&") && (right.value != nil || !isRange(right.typ)):
+		return &test{kind: testEnds, args: []*test{
+			limit(col.end(lowerEnd), "<=", there.Hi),
+			limit(col.end(upperEnd), ">=", there.Lo),
+		}}
 	case left.value != nil && left.value.text != nil && right.col != nil && name == "@>" && !isRange(right.typ):
 		from, to := ">=", "<="
 		if strings.HasPrefix(*left.value.text, "(") {
@@ -113,15 +129,20 @@ func rangeTest(name string, left, right *Expr) *test {
 		if strings.HasSuffix(*left.value.text, ")") {
 			to = "<"
 		}
-		return &test{kind: testAnd, args: []*test{limit(right.col, from, left.bounds.Lo), limit(right.col, to, left.bounds.Hi), nil}}
+		return &test{kind: testAnd, args: []*test{
+			limit(right.col, from, left.bounds.Lo),
+			limit(right.col, to, left.bounds.Hi), nil,
+		}}
 	}
 	return nil
 }
 
-// endFunction builds lower(), upper() and what is asked of a range column, or of a constant that is computed, in a word; nil for anything else.
+// endFunction builds lower(), upper() and what is asked of a range column, or of a constant that is computed, in a
+// word; nil for anything else.
 func (b *builder) endFunction(name string, args []*Expr, text string, loc int) *Expr {
 	which := slices.Index(endNames[:], name)
-	if len(args) != 1 || !isRange(args[0].baseType()) || args[0].col == nil && !b.typesOnly || which < 0 && !rangeTests[name] {
+	if len(args) != 1 || !isRange(args[0].baseType()) || args[0].col == nil && !b.typesOnly || which < 0 &&
+		!rangeTests[name] {
 		return nil
 	}
 	x := args[0].relabelled()
@@ -134,7 +155,10 @@ func (b *builder) endFunction(name string, args []*Expr, text string, loc int) *
 	if which >= 0 {
 		oid = rangeTypes[x.typ]
 	}
-	c := &call{b: b, args: []*Expr{x}, loc: loc, text: text, tmpl: functionTemplate(name, 1), cost: cost{steps: rangeSteps}}
+	c := &call{
+		b: b, args: []*Expr{x}, loc: loc, text: text, tmpl: functionTemplate(name, 1),
+		cost: cost{steps: rangeSteps},
+	}
 	e := c.result(oid)
 	e.provisional = e.provisional || b.typesOnly
 	return e

@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// ratioBounds bounds the quotient of two expressions by what is known of parts and wholes (docs/privacy.md P8d): e / divisor lies in it wherever
-// both have values and the divisor is not 0.
+// ratioBounds bounds the quotient of two expressions by what is known of parts and wholes (docs/privacy.md P8d): e /
+// divisor lies in it wherever both have values and the divisor is not 0.
 func (e *Expr) ratioBounds(divisor *Expr) (bounds.Interval, bool) {
 	for divisor.exactCast() || strings.HasPrefix(divisor.tmpl, "NULLIF(") {
 		divisor = divisor.args[0]
@@ -35,7 +35,9 @@ func (e *Expr) ratioTo(whole *Expr) (bounds.Interval, bool) {
 	case e.col != nil:
 		held, enforced := (&Expr{col: e.col}).heldBounds()
 		same := query.Equal(e.col.Ref, whole.col.Ref)
-		part := enforced && held.Finite() && slices.ContainsFunc(e.col.PartOf, func(w query.Scalar) bool { return query.Equal(w, whole.col.Ref) })
+		part := enforced && held.Finite() && slices.ContainsFunc(e.col.PartOf, func(w query.Scalar) bool {
+			return query.Equal(w, whole.col.Ref)
+		})
 		if !same && !part || e.clamp && (e.bounds.Lo == nil || e.bounds.Lo.Cmp(held.Lo) > 0) {
 			return none, false // what is read may be more than the part
 		}
@@ -52,7 +54,9 @@ func (e *Expr) ratioTo(whole *Expr) (bounds.Interval, bool) {
 			share = share.Hull(next)
 		}
 		return share, ok
-	case e.tmpl == timesTemplate && (pgresolve.IsInt(e.typ) || e.typ == pgtype.NumericOID && e.scale >= 0 && e.scale < 16000): // exact
+	// exact
+	case e.tmpl == timesTemplate && (pgresolve.IsInt(e.typ) || e.typ == pgtype.NumericOID && e.scale >= 0 &&
+		e.scale < 16000):
 		for i, factor := range e.args {
 			if factor.value != nil && factor.bounds.Finite() {
 				share, ok := of(1 - i)

@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// Read gives the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a float column
-// with tiny values flushed to zero. Anything but a bare column is returned as it is. Whoever aggregates or
+// Read gives the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a
+// float column with tiny values flushed to zero. Anything but a bare column is returned as it is. Whoever aggregates or
 // derives a column prints Read().SQL() where values outside the bounds must not pass.
 func (e *Expr) Read() *Expr {
 	if e.read != nil {
@@ -87,7 +87,8 @@ func representable(oid uint32, i bounds.Interval) bounds.Interval {
 	switch {
 	case pgresolve.IsInt(oid):
 		return inward(bounds.One).Intersect(intRange(oid).OpenLike(i))
-	case oid == pgtype.DateOID, oid == pgtype.TimeOID, oid == pgtype.TimestampOID, oid == pgtype.TimestamptzOID, oid == pgtype.IntervalOID:
+	case oid == pgtype.DateOID, oid == pgtype.TimeOID, oid == pgtype.TimestampOID, oid == pgtype.TimestamptzOID,
+		oid == pgtype.IntervalOID:
 		return inward(bounds.One)
 	case pgresolve.IsFloat(oid):
 		out := bounds.Interval{}

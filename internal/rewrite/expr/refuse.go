@@ -24,7 +24,10 @@ func (r *Refusal) Unwrap() error { return r.Err }
 
 // Refuse makes a refusal at a byte location.
 func Refuse(reason refusal.Reason, location int, message, hint string) error {
-	return &Refusal{Err: refusal.New(reason, message, pgerr.Hint("%s", sentence(hint))), Reason: reason, Location: location}
+	return &Refusal{
+		Err: refusal.New(reason, message, pgerr.Hint("%s", sentence(hint))), Reason: reason,
+		Location: location,
+	}
 }
 
 // sentence writes a hint as PostgreSQL writes hints: from a capital to a full stop.

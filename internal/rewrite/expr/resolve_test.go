@@ -10,11 +10,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// TestResolution compares the choice of operator with PostgreSQL's, for every operator of the table over every pair of types that
-// expressions have, literals of unknown type included.
+// TestResolution compares the choice of operator with PostgreSQL's, for every operator of the table over every pair of
+// types that expressions have, literals of unknown type included.
 func TestResolution(t *testing.T) {
 	s := startServer(t)
-	columns := []string{"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "tm", "iv", "t", "v", "c", "b", "u", "m", "dom", "'1'", "NULL"}
+	columns := []string{
+		"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "tm", "iv", "t", "v", "c", "b", "u", "m",
+		"dom", "'1'", "NULL",
+	}
 	names := map[string]bool{}
 	for signature := range allRules.bySignature {
 		name, _, _ := strings.Cut(signature, "(")
@@ -36,7 +39,8 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// checkResolution: where both sides resolve, types are equal; what PostgreSQL finds no operator for, we do not find either.
+// checkResolution: where both sides resolve, types are equal; what PostgreSQL finds no operator for, we do not find
+// either.
 func (s *server) checkResolution(t *testing.T, text string) {
 	t.Helper()
 	e, err := Build(parseExpr(t, text), s.scope)
@@ -66,8 +70,14 @@ func (s *server) checkResolution(t *testing.T, text string) {
 // TestCommonType does the same for constructs that unite types.
 func TestCommonType(t *testing.T) {
 	s := startServer(t)
-	columns := []string{"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "iv", "t", "v", "c", "b", "u", "m", "dom", "NULL", "1", "2.5"}
-	for _, form := range []string{"COALESCE(%s, %s)", "CASE WHEN nb THEN %s ELSE %s END", "GREATEST(%s, %s)", "NULLIF(%s, %s)"} {
+	columns := []string{
+		"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "iv", "t", "v", "c", "b", "u", "m", "dom",
+		"NULL", "1", "2.5",
+	}
+	for _, form := range []string{
+		"COALESCE(%s, %s)", "CASE WHEN nb THEN %s ELSE %s END", "GREATEST(%s, %s)",
+		"NULLIF(%s, %s)",
+	} {
 		for _, l := range columns {
 			for _, r := range columns {
 				s.checkResolution(t, fmt.Sprintf(form, l, r))
@@ -79,7 +89,10 @@ func TestCommonType(t *testing.T) {
 // TestFunctions calls every function of the table with every type, to compare the choice among overloads.
 func TestFunctions(t *testing.T) {
 	s := startServer(t)
-	columns := []string{"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "tm", "iv", "t", "v", "c", "b", "u", "m", "dom", "NULL", "1"}
+	columns := []string{
+		"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "tm", "iv", "t", "v", "c", "b", "u", "m",
+		"dom", "NULL", "1",
+	}
 	var names []string
 	for signature := range allRules.bySignature {
 		name, args, _ := strings.Cut(signature, "(")
@@ -97,7 +110,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestCatalog holds catalog.txt against the server's catalogs: what the rules rely on must exist there, with the same result.
+// TestCatalog holds catalog.txt against the server's catalogs: what the rules rely on must exist there, with the same
+// result.
 func TestCatalog(t *testing.T) {
 	s := startServer(t)
 	query, err := os.ReadFile("../pgresolve/catalog.sql")

@@ -34,7 +34,9 @@ func (b *builder) rows(a *pg_query.A_Expr, name string) (*Expr, error) {
 	columns := len(a.Lexpr.GetRowExpr().GetArgs())
 	for _, n := range others {
 		if n.GetRowExpr() == nil || columns == 0 || words[0] == "" || len(n.GetRowExpr().Args) != columns {
-			return nil, Refuse(refusal.RowValue, loc, text+" is not supported: rows are compared with =, <> and IN, and with rows of as many columns", "compare the columns one by one, with AND")
+			return nil, Refuse(refusal.RowValue, loc, text+
+				" is not supported: rows are compared with =, <> and IN, and with rows of as many columns",
+				"compare the columns one by one, with AND")
 		}
 	}
 	left, err := b.operand(a.Lexpr)
@@ -62,11 +64,13 @@ func (b *builder) rows(a *pg_query.A_Expr, name string) (*Expr, error) {
 	return &e, nil
 }
 
-// Compared resolves a comparison of an expression, or a row, with the columns of a subquery. It gives what both sides have to print,
-// cast to types that are compared with each other.
+// Compared resolves a comparison of an expression, or a row, with the columns of a subquery. It gives what both sides
+// have to print, cast to types that are compared with each other.
 func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r []query.Scalar, err error) {
 	if _, ok := comparisons[name]; !ok {
-		return nil, nil, Refuse(refusal.Operator, location, fmt.Sprintf("operator %s with ANY and ALL is not supported on private rows", name), "compare with =, <>, <, <=, > or >=")
+		return nil, nil, Refuse(refusal.Operator, location,
+			fmt.Sprintf("operator %s with ANY and ALL is not supported on private rows", name),
+			"compare with =, <>, <, <=, > or >=")
 	}
 	b := newBuilder(scope)
 	for i := range left {
@@ -81,7 +85,8 @@ func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r
 
 // Equal builds the condition that USING makes of two columns, resolved and proven as if it were written.
 func Equal(l, r *Column, scope Scope, location int) (*Expr, error) {
-	return newBuilder(scope).operator("=", []*Expr{columnExpr(l, location), columnExpr(r, location)}, l.Name+" = "+r.Name, location)
+	return newBuilder(scope).operator("=", []*Expr{columnExpr(l, location), columnExpr(r, location)}, l.Name+" = "+r.Name,
+		location)
 }
 
 // ComparedWork counts the steps of a comparison with one row of a subquery: the left-hand side is computed for each.

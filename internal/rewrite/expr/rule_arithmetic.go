@@ -13,16 +13,32 @@ import (
 )
 
 var arithmeticRules = []rule{
-	{names: "+ - * /", args: "int2|int4|int8,int2|int4|int8", total: "bounds prove that the result fits; divisor 0: NULL", apply: intArith},
+	{
+		names: "+ - * /", args: "int2|int4|int8,int2|int4|int8", total: "bounds prove that the result fits; divisor 0: NULL",
+		apply: intArith,
+	},
 	{names: "% mod", args: "int2,int2 int4,int4 int8,int8", total: "divisor 0: NULL", apply: remainder},
 	{names: "+ - *", args: "numeric,numeric", total: "bounded operands", bounded: true, apply: numericArith},
-	{names: "+ - *", args: "float4|float8,float4|float8", total: "bounded operands; bounds prove that nothing overflows or underflows", bounded: true, apply: floatArith},
+	{
+		names: "+ - *", args: "float4|float8,float4|float8",
+		total: "bounded operands; bounds prove that nothing overflows or underflows", bounded: true, apply: floatArith,
+	},
 	{names: "/ div", args: "numeric,numeric", total: numericDivisor, bounded: true, apply: numericQuo},
 	{names: "% mod", args: "numeric,numeric", total: numericDivisor, bounded: true, apply: remainder},
-	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds, or an operand of a comparison (0: NULL)", bounded: true, apply: floatQuo},
+	{
+		names: "/", args: "float4|float8,float4|float8",
+		total: "bounded operands; 0 outside the divisor's bounds, or an operand of a comparison (0: NULL)", bounded: true,
+		apply: floatQuo,
+	},
 	{names: "-", args: "int2|int4|int8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Neg)},
-	{names: "-", args: "numeric|float4|float8", total: "bounded operand", bounded: true, apply: image(bounds.Interval.Neg)},
-	{names: "abs", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Abs)},
+	{
+		names: "-", args: "numeric|float4|float8", total: "bounded operand", bounded: true,
+		apply: image(bounds.Interval.Neg),
+	},
+	{
+		names: "abs", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits",
+		apply: image(bounds.Interval.Abs),
+	},
 	{names: "sign", args: "numeric|float8", total: "always", apply: sign},
 }
 
@@ -75,7 +91,9 @@ func intArith(c *call, e *Expr) error {
 		return nil
 	}
 	if !safe.Within(intRange(e.typ)) {
-		return c.refuse(refusal.Overflow, fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("it may overflow %s, as it may be anything in %s",
+			pgresolve.Display(e.typ), safe),
+			"only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
 	}
 	e.bounds = limits
 	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero
@@ -84,8 +102,8 @@ func intArith(c *call, e *Expr) error {
 
 func isNull(e *Expr) bool { return e.value != nil && e.value.items == nil && e.value.text == nil }
 
-// divisor rewrites a division whose divisor may be 0 to x / NULLIF(y, 0), and gives the divisor's bounds. It is for types whose
-// values have a least distance from 0; a float that is not 0 may be as small as it likes.
+// divisor rewrites a division whose divisor may be 0 to x / NULLIF(y, 0), and gives the divisor's bounds. It is for
+// types whose values have a least distance from 0; a float that is not 0 may be as small as it likes.
 func (c *call) divisor(e *Expr) (bounds.Interval, error) {
 	y := c.args[1]
 	b := y.safe()
@@ -96,7 +114,8 @@ func (c *call) divisor(e *Expr) (bounds.Interval, error) {
 		return b, c.refuse(refusal.Division, y.Text()+" is always 0", "")
 	}
 	if y.granule() == nil {
-		return b, c.refuse(refusal.Division, "0 lies within the bounds "+b.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
+		return b, c.refuse(refusal.Division, "0 lies within the bounds "+b.String()+" of "+y.Text(),
+			atLeast(c.args[0].Text(), y.Text()))
 	}
 	if !y.nonzero {
 		zero := "0::" + pgresolve.Qualified(y.typ, -1)
@@ -213,7 +232,9 @@ func atLeast(x, y string) string {
 	if strings.Contains(y, " ") {
 		y = "(" + y + ")"
 	}
-	return fmt.Sprintf("write CASE WHEN %s > 0.01 THEN %s / %s END with the least divisor that matters, or divide by GREATEST(%s, 0.01)", y, x, y, y)
+	return fmt.Sprintf(
+		"write CASE WHEN %s > 0.01 THEN %s / %s END with the least divisor that matters, or divide by GREATEST(%s, 0.01)", y,
+		x, y, y)
 }
 
 func floatQuo(c *call, e *Expr) error {
@@ -225,7 +246,8 @@ func floatQuo(c *call, e *Expr) error {
 			e.tmpl, e.nullable = strings.ReplaceAll(e.tmpl, "{1}", "NULLIF({1}, "+floatLiteral(y.typ, bounds.Zero)+")"), true
 		}
 	} else if zero {
-		return c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
+		return c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(),
+			atLeast(c.args[0].Text(), y.Text()))
 	}
 	if x.quantum < 0 {
 		return c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
@@ -239,7 +261,8 @@ func floatQuo(c *call, e *Expr) error {
 	return nil
 }
 
-// image makes the rule of an operation that keeps digits, and takes bounds as f does. NaN it leaves as it is, whatever its sign.
+// image makes the rule of an operation that keeps digits, and takes bounds as f does. NaN it leaves as it is, whatever
+// its sign.
 func image(f func(bounds.Interval) bounds.Interval) func(*call, *Expr) error {
 	return func(c *call, e *Expr) error {
 		x := c.args[0]
@@ -248,7 +271,8 @@ func image(f func(bounds.Interval) bounds.Interval) func(*call, *Expr) error {
 			e.bounds = f(x.bounds)
 		}
 		if pgresolve.IsInt(e.typ) && !e.provisional && !f(x.safe()).Within(intRange(e.typ)) {
-			return c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+			return c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ),
+				"only columns with declared bounds can be computed with; or cast to numeric")
 		}
 		return nil
 	}

@@ -11,7 +11,11 @@ import (
 )
 
 var bucketRules = []rule{
-	{names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4", total: "bounded operand, constant limits that differ, a constant count > 0", bounded: true, cost: cost{steps: 30}, apply: widthBucket},
+	{
+		names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4",
+		total: "bounded operand, constant limits that differ, a constant count > 0", bounded: true, cost: cost{steps: 30},
+		apply: widthBucket,
+	},
 	{names: "width_bucket", total: "constant ascending thresholds", build: thresholds},
 }
 
@@ -26,7 +30,8 @@ func widthBucket(c *call, e *Expr) error {
 	if lo.Lo.Cmp(hi.Lo) == 0 || n.Lo.Sign() <= 0 || n.Lo.Cmp(rat(1<<30)) > 0 {
 		return c.refuse(refusal.ArgumentRange, "the limits must differ and the count be above 0", "")
 	}
-	if limit := bounds.Pow10(300); pgresolve.IsFloat(c.args[1].typ) && lo.Hull(hi).Abs().Hi.Cmp(limit) > 0 { // hi − lo must not overflow
+	// hi − lo must not overflow
+	if limit := bounds.Pow10(300); pgresolve.IsFloat(c.args[1].typ) && lo.Hull(hi).Abs().Hi.Cmp(limit) > 0 {
 		return c.refuse(refusal.ArgumentRange, "the limits are too large", "")
 	}
 	e.bounds = bounds.New(bounds.Zero, add(n.Lo, bounds.One))
@@ -35,7 +40,8 @@ func widthBucket(c *call, e *Expr) error {
 
 var thresholdsTemplate = functionTemplate("width_bucket", 2)
 
-// thresholds builds width_bucket(value, thresholds) for a constant array in ascending order: total for any value, NaN included.
+// thresholds builds width_bucket(value, thresholds) for a constant array in ascending order: total for any value, NaN
+// included.
 func thresholds(c *call, _ string) (*Expr, error) {
 	if len(c.args) != 2 {
 		return nil, nil
@@ -43,7 +49,8 @@ func thresholds(c *call, _ string) (*Expr, error) {
 	x, array := c.args[0], c.args[1]
 	list := pgresolve.ElementType(array.typ)
 	if list == nil || array.value == nil {
-		return nil, c.refuse(refusal.ConstantNeeded, "its thresholds are not a constant array", "write width_bucket(x, ARRAY[0, 18, 65])")
+		return nil, c.refuse(refusal.ConstantNeeded, "its thresholds are not a constant array",
+			"write width_bucket(x, ARRAY[0, 18, 65])")
 	}
 	oid, ok := pgresolve.CommonType([]uint32{x.baseType(), list.OID})
 	if !ok || !pgresolve.IsNumber(oid) && !pgresolve.IsTime(oid) || oid == pgtype.IntervalOID {
@@ -57,7 +64,8 @@ func thresholds(c *call, _ string) (*Expr, error) {
 	switch {
 	case list.OID == oid:
 	case provisional:
-		d := &call{args: []*Expr{array}, loc: c.loc, text: array.Text(), tmpl: "({0})::" + pgresolve.Qualified(pgresolve.LookupType(oid).Array, -1)}
+		d := &call{args: []*Expr{array}, loc: c.loc, text: array.Text(), tmpl: "({0})::" +
+			pgresolve.Qualified(pgresolve.LookupType(oid).Array, -1)}
 		array = d.result(pgresolve.LookupType(oid).Array)
 	default: // a cast of the array would prove nothing of its items
 		if array, err = c.b.arrayFrom(items, oid, c.loc); err != nil {

@@ -19,8 +19,9 @@ var comparisonRules = []rule{{
 	total: "always", unclamped: true, apply: compare,
 }}
 
-// compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. So what is stored is
-// compared, also in operands that are total for any value. Both collations must agree, or PostgreSQL raises when the first row arrives.
+// compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. So what is
+// stored is compared, also in operands that are total for any value. Both collations must agree, or PostgreSQL raises
+// when the first row arrives.
 func compare(c *call, e *Expr) error {
 	for i, a := range c.args {
 		c.args[i] = a.stored()

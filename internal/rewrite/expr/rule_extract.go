@@ -14,21 +14,31 @@ import (
 )
 
 var extractRules = []rule{
-	{names: "extract date_part", args: "text,date|time|timestamp|timestamptz|interval", total: "a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", constants: []string{"the field"}, cost: cost{steps: 60}, apply: extract},
-	{names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand", constants: []string{"the field"}, bounded: true, cost: cost{steps: 60}, apply: dateTrunc},
+	{
+		names: "extract date_part", args: "text,date|time|timestamp|timestamptz|interval",
+		total:     "a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand",
+		constants: []string{"the field"}, cost: cost{steps: 60}, apply: extract,
+	},
+	{
+		names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand",
+		constants: []string{"the field"}, bounded: true, cost: cost{steps: 60}, apply: dateTrunc,
+	},
 }
 
 // fieldNames maps other names of fields to the first (datetime.c, datetktbl and deltatktbl).
 var fieldNames = map[string]string{
-	"years": "year", "months": "month", "days": "day", "hours": "hour", "minutes": "minute", "seconds": "second", "weeks": "week",
+	"years": "year", "months": "month", "days": "day", "hours": "hour", "minutes": "minute", "seconds": "second",
+	"weeks":   "week",
 	"decades": "decade", "centuries": "century", "quarters": "quarter",
 	"microsecond": "microseconds", "millisecond": "milliseconds",
 }
 
 // cyclic bounds the fields that take few values, whatever the date. Infinity has none: NULL.
 var cyclic = map[string]bounds.Interval{
-	"month": bounds.Between(1, 12), "day": bounds.Between(1, 31), "hour": bounds.Between(0, 23), "minute": bounds.Between(0, 59), "second": bounds.Between(0, 60),
-	"milliseconds": bounds.Between(0, 60000), "microseconds": bounds.Between(0, 60000000), "quarter": bounds.Between(1, 4), "week": bounds.Between(1, 53), "dow": bounds.Between(0, 6),
+	"month": bounds.Between(1, 12), "day": bounds.Between(1, 31), "hour": bounds.Between(0, 23), "minute": bounds.Between(
+		0, 59), "second": bounds.Between(0, 60),
+	"milliseconds": bounds.Between(0, 60000), "microseconds": bounds.Between(0, 60000000), "quarter": bounds.Between(1, 4),
+	"week": bounds.Between(1, 53), "dow": bounds.Between(0, 6),
 	"isodow": bounds.Between(1, 7), "doy": bounds.Between(1, 366),
 }
 
@@ -59,7 +69,8 @@ func (c *call) timeField() string {
 
 // noField refuses a field that values of the type have not.
 func (c *call) noField(field, hint string) error {
-	return c.refuse(refusal.DateField, fmt.Sprintf("the field %q of type %s is not supported", field, pgresolve.Display(c.args[1].typ)), hint)
+	return c.refuse(refusal.DateField, fmt.Sprintf("the field %q of type %s is not supported", field,
+		pgresolve.Display(c.args[1].typ)), hint)
 }
 
 // extract bounds EXTRACT, a numeric, and date_part, a float8.
@@ -165,8 +176,8 @@ func (c *call) extractSpan(e *Expr, field string) error {
 	return nil
 }
 
-// ageField bounds a field of age(): n full years lie between 365n and 366n days, and smaller fields are less than their unit, all of
-// one sign.
+// ageField bounds a field of age(): n full years lie between 365n and 366n days, and smaller fields are less than their
+// unit, all of one sign.
 func ageField(distance bounds.Interval, field string) (bounds.Interval, bool) {
 	if field == "year" {
 		longest, shortest := quo(bounds.One, mul(rat(366), microsPerDay)), quo(bounds.One, mul(rat(365), microsPerDay))
@@ -208,13 +219,16 @@ func yearOf(micros *big.Rat) *big.Rat {
 	return rat(year)
 }
 
-// truncUnits are the units of date_trunc that list well, with an upper bound of each in days and its step for generate_series.
+// truncUnits are the units of date_trunc that list well, with an upper bound of each in days and its step for
+// generate_series.
 var truncUnits = map[string]struct {
 	days float64
 	step string
 }{
-	"second": {1.0 / 86400, "1 second"}, "minute": {1.0 / 1440, "1 minute"}, "hour": {1.0 / 24, "1 hour"}, "day": {1, "1 day"}, "week": {7, "7 days"},
-	"month": {31, "1 mon"}, "quarter": {92, "3 mons"}, "year": {366, "1 year"}, "decade": {3653, "10 years"}, "century": {36525, "100 years"},
+	"second": {1.0 / 86400, "1 second"}, "minute": {1.0 / 1440, "1 minute"}, "hour": {1.0 / 24, "1 hour"},
+	"day": {1, "1 day"}, "week": {7, "7 days"},
+	"month": {31, "1 mon"}, "quarter": {92, "3 mons"}, "year": {366, "1 year"}, "decade": {3653, "10 years"},
+	"century":      {36525, "100 years"},
 	"milliseconds": {1.0 / 86400e3, "1 millisecond"}, "microseconds": {1.0 / 86400e6, "1 microsecond"},
 }
 

@@ -10,11 +10,16 @@ import (
 )
 
 var formatRules = []rule{
-	{names: "to_char", args: "timestamp|timestamptz,text", total: "a constant format of the closed list; bounded operand; the result is NULL for infinity", constants: []string{"", "the format"}, bounded: true, cost: cost{steps: 80}, apply: toChar},
+	{
+		names: "to_char", args: "timestamp|timestamptz,text",
+		total: "a constant format of the closed list; bounded operand; the result is NULL for infinity", constants: []string{
+			"", "the format",
+		}, bounded: true, cost: cost{steps: 80}, apply: toChar,
+	},
 }
 
-// charPattern is a template pattern of to_char: the unit in which what it shows changes, and whether that repeats within a day ('d'), a week
-// ('w'), a few years ('y') or never ('n').
+// charPattern is a template pattern of to_char: the unit in which what it shows changes, and whether that repeats
+// within a day ('d'), a week ('w'), a few years ('y') or never ('n').
 type charPattern struct {
 	pattern string
 	unit    string
@@ -88,7 +93,9 @@ func readFormat(s string) (charFormat, bool) {
 func toChar(c *call, e *Expr) error {
 	f, ok := readFormat(c.textOf(1))
 	if !ok {
-		return c.refuse(refusal.Format, "its format holds something else than YYYY, YY, IYYY, Q, MM, Mon, Month, DD, DDD, D, ID, Dy, Day, WW, W, IW, HH24, HH12, AM, MI, SS, FM, separators and quoted text",
+		return c.refuse(
+			refusal.Format,
+			"its format holds something else than YYYY, YY, IYYY, Q, MM, Mon, Month, DD, DDD, D, ID, Dy, Day, WW, W, IW, HH24, HH12, AM, MI, SS, FM, separators and quoted text",
 			"print other parts, and numbers, above the aggregates")
 	}
 	if !micros(c.args[0]).Within(timestampSafe) {

@@ -13,17 +13,48 @@ import (
 )
 
 var mathRules = []rule{
-	{names: "floor ceil ceiling round trunc", args: "numeric|float8", total: "a numeric column without bounds and precision is read within ±10^100; an expression of such columns has to have bounds", apply: floorCeil},
-	{names: "round trunc", args: "numeric,int4", total: "a constant number of digits; a numeric as for round", constants: []string{"", "the number of digits"}, apply: roundDigits},
+	{
+		names: "floor ceil ceiling round trunc", args: "numeric|float8",
+		total: "a numeric column without bounds and precision is read within ±10^100; an expression of such columns has to have bounds", apply: floorCeil,
+	},
+	{
+		names: "round trunc", args: "numeric,int4", total: "a constant number of digits; a numeric as for round",
+		constants: []string{"", "the number of digits"}, apply: roundDigits,
+	},
 	{names: "sqrt", args: "float8|numeric", total: "bounds prove an argument ≥ 0", bounded: true, apply: squareRoot},
-	{names: "ln", args: "float8|numeric", total: "bounds prove an argument > 0", bounded: true, cost: cost{series: true}, apply: monotone(math.Log, positive)},
-	{names: "log log10", args: "float8|numeric", total: "bounds prove an argument > 0", bounded: true, cost: cost{series: true}, apply: monotone(math.Log10, positive)},
-	{names: "exp", args: "float8", total: "bounds prove an argument in [-690, 700]", bounded: true, cost: cost{series: true}, apply: monotone(math.Exp, exponents)},
-	{names: "power pow ^", args: "float8,float8 numeric,numeric", total: "a constant whole exponent from 0 to 16; bounds prove that the result neither overflows nor underflows", bounded: true, constants: []string{"", "the exponent"}, cost: cost{series: true}, apply: power},
-	{names: "radians", args: "float8", total: "bounded argument", bounded: true, apply: monotone(func(x float64) float64 { return x * math.Pi / 180 }, anyNumber)},
-	{names: "sin cos", args: "float8", total: "bounded argument", bounded: true, cost: cost{steps: 8}, apply: func(c *call, e *Expr) error { return c.between(e, -1, 1) }},
-	{names: "asin", args: "float8", total: "bounds prove an argument from -1 to 1", bounded: true, cost: cost{steps: 8}, apply: monotone(math.Asin, cosines)},
-	{names: "acos", args: "float8", total: "bounds prove an argument from -1 to 1", bounded: true, cost: cost{steps: 8}, apply: monotone(math.Acos, cosines)},
+	{
+		names: "ln", args: "float8|numeric", total: "bounds prove an argument > 0", bounded: true, cost: cost{series: true},
+		apply: monotone(math.Log, positive),
+	},
+	{
+		names: "log log10", args: "float8|numeric", total: "bounds prove an argument > 0", bounded: true,
+		cost: cost{series: true}, apply: monotone(math.Log10, positive),
+	},
+	{
+		names: "exp", args: "float8", total: "bounds prove an argument in [-690, 700]", bounded: true,
+		cost: cost{series: true}, apply: monotone(math.Exp, exponents),
+	},
+	{
+		names: "power pow ^", args: "float8,float8 numeric,numeric",
+		total:   "a constant whole exponent from 0 to 16; bounds prove that the result neither overflows nor underflows",
+		bounded: true, constants: []string{"", "the exponent"}, cost: cost{series: true}, apply: power,
+	},
+	{
+		names: "radians", args: "float8", total: "bounded argument", bounded: true,
+		apply: monotone(func(x float64) float64 { return x * math.Pi / 180 }, anyNumber),
+	},
+	{
+		names: "sin cos", args: "float8", total: "bounded argument", bounded: true, cost: cost{steps: 8},
+		apply: func(c *call, e *Expr) error { return c.between(e, -1, 1) },
+	},
+	{
+		names: "asin", args: "float8", total: "bounds prove an argument from -1 to 1", bounded: true, cost: cost{steps: 8},
+		apply: monotone(math.Asin, cosines),
+	},
+	{
+		names: "acos", args: "float8", total: "bounds prove an argument from -1 to 1", bounded: true, cost: cost{steps: 8},
+		apply: monotone(math.Acos, cosines),
+	},
 }
 
 // floorCeil rounds to whole numbers: numeric half away from zero, float half to even.
@@ -31,7 +62,10 @@ func floorCeil(c *call, e *Expr) error {
 	if err := c.roundable(e); err != nil {
 		return err
 	}
-	f := map[string]func(*big.Rat) *big.Rat{"floor": bounds.Floor, "ceil": bounds.Ceil, "ceiling": bounds.Ceil, "round": bounds.RoundHalfAway}[c.cand.Name]
+	f := map[string]func(*big.Rat) *big.Rat{
+		"floor": bounds.Floor, "ceil": bounds.Ceil, "ceiling": bounds.Ceil,
+		"round": bounds.RoundHalfAway,
+	}[c.cand.Name]
 	if c.cand.Name == "round" && pgresolve.IsFloat(e.typ) {
 		f = bounds.RoundHalfEven
 	}
@@ -45,7 +79,8 @@ func floorCeil(c *call, e *Expr) error {
 	return nil
 }
 
-// roundable sees to it that rounding the first argument does not carry into the digit before the 131072nd, which raises.
+// roundable sees to it that rounding the first argument does not carry into the digit before the 131072nd, which
+// raises.
 func (c *call) roundable(e *Expr) error {
 	x := c.args[0]
 	if x.typ != pgtype.NumericOID || c.cand.Name == "trunc" || x.provisional || x.fewDigits() {
@@ -54,7 +89,8 @@ func (c *call) roundable(e *Expr) error {
 	limit := bounds.Pow10(100)
 	within := x.bounds.Intersect(bounds.New(neg(limit), limit))
 	if x.col == nil || within.Empty() {
-		return c.refuse(refusal.Overflow, x.Text()+" may have as many digits as a numeric holds", "write LEAST(GREATEST(x, low), high)")
+		return c.refuse(refusal.Overflow, x.Text()+" may have as many digits as a numeric holds",
+			"write LEAST(GREATEST(x, low), high)")
 	}
 	y := *x
 	y.bounds, y.clamp = within, true
@@ -63,8 +99,8 @@ func (c *call) roundable(e *Expr) error {
 	return nil
 }
 
-// fewDigits says that a numeric has far fewer digits before the point than the type holds: by its bounds, its precision, or since that
-// holds of what it is made of. What makes longer numbers of its operands has bounds.
+// fewDigits says that a numeric has far fewer digits before the point than the type holds: by its bounds, its
+// precision, or since that holds of what it is made of. What makes longer numbers of its operands has bounds.
 func (e *Expr) fewDigits() bool {
 	switch {
 	case e.bounds.Finite() || e.typmod >= 0:
@@ -87,7 +123,8 @@ func roundDigits(c *call, e *Expr) error {
 	}
 	x, n := c.args[0], c.args[1].bounds
 	if !n.Within(bounds.Between(-1000, 1000)) {
-		return c.refuse(refusal.ConstantNeeded, "the number of digits is not a constant from -1000 to 1000", "write a constant, as round(x, 2)")
+		return c.refuse(refusal.ConstantNeeded, "the number of digits is not a constant from -1000 to 1000",
+			"write a constant, as round(x, 2)")
 	}
 	digits := int(n.Lo.Num().Int64())
 	e.scale = max(0, digits)
@@ -98,7 +135,8 @@ func roundDigits(c *call, e *Expr) error {
 	}
 	if digits < 0 && e.bounds.Finite() {
 		e.series = &series{
-			query: fmt.Sprintf("SELECT g.v FROM pg_catalog.generate_series(%s, %s, %s) AS g(v)", valueLiteral(pgtype.NumericOID, e.bounds.Lo, false),
+			query: fmt.Sprintf("SELECT g.v FROM pg_catalog.generate_series(%s, %s, %s) AS g(v)",
+				valueLiteral(pgtype.NumericOID, e.bounds.Lo, false),
 				valueLiteral(pgtype.NumericOID, e.bounds.Hi, true), valueLiteral(pgtype.NumericOID, unit, true)),
 			size: rowCount(quo(e.bounds.Width(), unit)),
 		}
@@ -128,9 +166,11 @@ func (c *call) ends(i int, d domain) (lo, hi float64, err error) {
 	hi, _ = x.bounds.Hi.Float64()
 	switch {
 	case lo < d.lo || hi > d.hi || d.lo >= 0 && x.bounds.Lo.Sign() < 0:
-		return 0, 0, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(), d.words), "write "+fmt.Sprintf(d.as, x.Text())+" in its place")
+		return 0, 0, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(),
+			d.words), "write "+fmt.Sprintf(d.as, x.Text())+" in its place")
 	case math.IsInf(lo, 0) || math.IsInf(hi, 0):
-		return 0, 0, c.refuse(refusal.ArgumentRange, "the bounds "+x.bounds.String()+" are too large", "write LEAST(GREATEST(x, low), high)")
+		return 0, 0, c.refuse(refusal.ArgumentRange, "the bounds "+x.bounds.String()+" are too large",
+			"write LEAST(GREATEST(x, low), high)")
 	}
 	return lo, hi, nil
 }
@@ -162,10 +202,11 @@ func squareRoot(c *call, e *Expr) error {
 	return nil
 }
 
-// between bounds a result by its least and its greatest value. They may be off by the rounding of libm or of numeric's 16 significant digits,
-// so they are widened; what is not negative stays so. A float that is not 0 is no smaller than the least of them, or than 2^-70 of what the
-// argument is a multiple of: next to their zeros elsewhere ln gives 2^-53 of 1 − 2^-53, acos 2^-27, and sin and cos no less than 2^-70; the others
-// are nearly as large as their argument where that is small.
+// between bounds a result by its least and its greatest value. They may be off by the rounding of libm or of numeric's
+// 16 significant digits, so they are widened; what is not negative stays so. A float that is not 0 is no smaller than
+// the least of them, or than 2^-70 of what the argument is a multiple of: next to their zeros elsewhere ln gives 2^-53
+// of 1 − 2^-53, acos 2^-27, and sin and cos no less than 2^-70; the others are nearly as large as their argument where
+// that is small.
 func (c *call) between(e *Expr, lo, hi float64) error {
 	limits, ok := around(lo, hi, e.typ)
 	if !ok {
@@ -206,7 +247,8 @@ func around(lo, hi float64, oid uint32) (bounds.Interval, bool) {
 func power(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1].bounds
 	if !y.Lo.IsInt() || !y.Within(bounds.Between(0, 16)) {
-		return c.refuse(refusal.ArgumentRange, "the exponent is not a whole number from 0 to 16", "write sqrt(x), or exp(y * ln(x))")
+		return c.refuse(refusal.ArgumentRange, "the exponent is not a whole number from 0 to 16",
+			"write sqrt(x), or exp(y * ln(x))")
 	}
 	n := int(y.Lo.Num().Int64())
 	lo, hi := bounds.One, bounds.One

@@ -12,18 +12,48 @@ import (
 )
 
 var textRules = []rule{
-	{names: "lower upper btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, short: true, apply: lengthOf(3)}, // ß, İ
-	{names: "length char_length character_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength(1)},
+	// ß, İ
+	{
+		names: "lower upper btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)",
+		unclamped: true, short: true, apply: lengthOf(3),
+	},
+	{
+		names: "length char_length character_length", args: "text|bpchar", total: "always", unclamped: true,
+		apply: textLength(1),
+	},
 	{names: "octet_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength(4)},
-	{names: "btrim ltrim rtrim", args: "text,text", total: "constant characters of at most 100", unclamped: true, short: true, constants: []string{"", "the set of characters"}, apply: lengthOf(1)},
+	{
+		names: "btrim ltrim rtrim", args: "text,text", total: "constant characters of at most 100", unclamped: true,
+		short: true, constants: []string{"", "the set of characters"}, apply: lengthOf(1),
+	},
 	{names: "left", args: "text,int4", total: "always", unclamped: true, apply: leftRight},
 	{names: "right", args: "text,int4", total: "always", unclamped: true, apply: leftRight},
-	{names: "strpos position", args: "text,text", total: "deterministic collation; a constant to look for", unclamped: true, short: true, deterministic: true, constants: []string{"", "what to look for"}, apply: textLength(1)},
-	{names: "substring substr", args: "text,int4 text,int4,int4", total: "constant length ≥ 0, start and end that do not overflow", unclamped: true, apply: substring},
-	{names: "replace", args: "text,text,text", total: "constant strings; operands up to 2^20 characters", unclamped: true, short: true, deterministic: true, constants: []string{"", "what to replace", "the replacement"}, apply: replace},
-	{names: "split_part", args: "text,text,int4", total: "operands up to 2^20 characters; a constant separator and field ≥ 1", unclamped: true, short: true, deterministic: true, constants: []string{"", "the separator", "the field number"}, apply: splitPart},
-	{names: "lpad rpad", args: "text,int4 text,int4,text", total: "a constant length from 0 to 1000 and constant characters of at most 100", unclamped: true, constants: []string{"", "the length", "the filling"}, apply: pad},
-	{names: "||", args: "text,text text,anynonarray anynonarray,text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: concatenate},
+	{
+		names: "strpos position", args: "text,text", total: "deterministic collation; a constant to look for",
+		unclamped: true, short: true, deterministic: true, constants: []string{"", "what to look for"}, apply: textLength(1),
+	},
+	{
+		names: "substring substr", args: "text,int4 text,int4,int4",
+		total: "constant length ≥ 0, start and end that do not overflow", unclamped: true, apply: substring,
+	},
+	{
+		names: "replace", args: "text,text,text", total: "constant strings; operands up to 2^20 characters", unclamped: true,
+		short: true, deterministic: true, constants: []string{"", "what to replace", "the replacement"}, apply: replace,
+	},
+	{
+		names: "split_part", args: "text,text,int4",
+		total: "operands up to 2^20 characters; a constant separator and field ≥ 1", unclamped: true, short: true,
+		deterministic: true, constants: []string{"", "the separator", "the field number"}, apply: splitPart,
+	},
+	{
+		names: "lpad rpad", args: "text,int4 text,int4,text",
+		total: "a constant length from 0 to 1000 and constant characters of at most 100", unclamped: true,
+		constants: []string{"", "the length", "the filling"}, apply: pad,
+	},
+	{
+		names: "||", args: "text,text text,anynonarray anynonarray,text",
+		total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: concatenate,
+	},
 }
 
 // mostChars limits the bytes of a constant that a text is searched for, or filled with.
@@ -34,14 +64,15 @@ func limited(e *Expr) *Expr {
 	if e.maxLen >= 0 && e.maxLen <= maxChars {
 		return e
 	}
-	c := &call{args: []*Expr{e}, loc: e.location, text: e.Text(), tmpl: fmt.Sprintf("pg_catalog.\"left\"({0}, %d)", maxChars)}
+	c := &call{args: []*Expr{e}, loc: e.location, text: e.Text(), tmpl: fmt.Sprintf("pg_catalog.\"left\"({0}, %d)",
+		maxChars)}
 	out := c.result(pgtype.TextOID)
 	out.collation, out.nondeterministic, out.maxLen = e.collation, e.nondeterministic, maxChars
 	return out
 }
 
-// constant says whether the value of an argument is known and is not NULL, where it is what a rule wants constant. It refuses one that is no
-// constant, and one that is too long.
+// constant says whether the value of an argument is known and is not NULL, where it is what a rule wants constant. It
+// refuses one that is no constant, and one that is too long.
 func (c *call) constant(r rule, i int, what string) (known bool, err error) {
 	if what == "" || i >= len(c.args) {
 		return true, nil
@@ -54,7 +85,8 @@ func (c *call) constant(r rule, i int, what string) (known bool, err error) {
 	case !ok:
 		return false, c.refuse(refusal.ConstantNeeded, what+" is not a constant", "write a constant or a parameter")
 	case text != nil && pgresolve.IsString(a.typ) && len(*text) > max(r.longest, mostChars):
-		return false, c.refuse(refusal.TextLength, fmt.Sprintf("%s is longer than %d bytes", what, max(r.longest, mostChars)), "")
+		return false, c.refuse(refusal.TextLength, fmt.Sprintf("%s is longer than %d bytes", what, max(r.longest, mostChars)),
+			"")
 	}
 	return text != nil, nil
 }
@@ -67,8 +99,8 @@ func (c *call) textOf(i int) string {
 
 func (c *call) intOf(i int) int64 { return c.args[i].bounds.Lo.Num().Int64() }
 
-// constantText gives the text of a constant behind casts between texts, as PostgreSQL makes it: a length cuts it, and from bpchar the
-// blanks at its end go. nil is NULL; ok is false for anything else.
+// constantText gives the text of a constant behind casts between texts, as PostgreSQL makes it: a length cuts it, and
+// from bpchar the blanks at its end go. nil is NULL; ok is false for anything else.
 func (e *Expr) constantText() (text *string, ok bool) {
 	if e.pattern != nil {
 		return e.pattern, true
@@ -123,7 +155,8 @@ func leftRight(c *call, e *Expr) error {
 	if k := c.args[1]; k.provisional || isNull(k) || !k.safe().Contains(rat(-1<<31)) {
 		return nil
 	}
-	return c.refuse(refusal.TextLength, "its length may be anything", "write a constant length, or LEAST(GREATEST(n, 0), 100)")
+	return c.refuse(refusal.TextLength, "its length may be anything",
+		"write a constant length, or LEAST(GREATEST(n, 0), 100)")
 }
 
 // substring raises where the length is negative.

@@ -7,8 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// rule says when operations are total and what is known of their results. The families list theirs in files rule_*.go; what no rule
-// names is refused.
+// rule says when operations are total and what is known of their results. The families list theirs in files rule_*.go;
+// what no rule names is refused.
 type rule struct {
 	names string // operators and functions, separated by blanks
 	args  string // lists of argument types, separated by blanks: "int2|int4,text" stands for int2,text and int4,text
@@ -22,12 +22,13 @@ type rule struct {
 	longest       int      // bytes of a constant text; 0: mostChars
 	cost          cost
 
-	// apply refuses what may raise, and bounds the result, which is whatever its type holds. It is called when what the rule says of
-	// the arguments holds, and not before their values are known where it says anything.
+	// apply refuses what may raise, and bounds the result, which is whatever its type holds. It is called when what the
+	// rule says of the arguments holds, and not before their values are known where it says anything.
 	apply func(c *call, e *Expr) error
 
-	// build replaces args and apply for functions that PostgreSQL's catalog does not describe: they take any types, or need
-	// their arguments' text. One that gives neither an expression nor an error leaves the call to the rules by argument types.
+	// build replaces args and apply for functions that PostgreSQL's catalog does not describe: they take any types, or
+	// need their arguments' text. One that gives neither an expression nor an error leaves the call to the rules by
+	// argument types.
 	build func(c *call, name string) (*Expr, error)
 }
 
@@ -74,7 +75,8 @@ type ruleTable struct {
 	builders    map[string]rule // by name: those with build
 }
 
-var allRules = collect(comparisonRules, arithmeticRules, mathRules, bucketRules, datetimeRules, extractRules, formatRules, textRules, patternRules)
+var allRules = collect(comparisonRules, arithmeticRules, mathRules, bucketRules, datetimeRules, extractRules,
+	formatRules, textRules, patternRules)
 
 // collect makes the table. Two rules for one operation are a mistake in the lists.
 func collect(families ...[]rule) *ruleTable {

@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// series lists the values that an expression may take, where they follow from it alone: a query with one column v. It may list
-// too many, never too few.
+// series lists the values that an expression may take, where they follow from it alone: a query with one column v. It
+// may list too many, never too few.
 type series struct {
 	query string
 	size  int64 // rows at most
@@ -41,7 +41,8 @@ func constantSeries(choices []*Expr) *series {
 	return s
 }
 
-// choiceSeries lists what the expressions that computed a column may be, within its bounds; nil where that does not follow from them.
+// choiceSeries lists what the expressions that computed a column may be, within its bounds; nil where that does not
+// follow from them.
 func choiceSeries(e *Expr, limits Limits) *series {
 	s := &series{}
 	var parts []string
@@ -50,7 +51,8 @@ func choiceSeries(e *Expr, limits Limits) *series {
 		if err != nil {
 			return nil
 		}
-		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k) WHERE c.k IS NOT NULL"+within(e, "c.k"))
+		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k) WHERE c.k IS NOT NULL"+
+			within(e, "c.k"))
 		s.size += list.Size
 		s.computed = s.computed || list.Computed
 	}
@@ -64,7 +66,8 @@ func choiceSeries(e *Expr, limits Limits) *series {
 // within prints that a listed value lies in e's bounds, which a condition outside may have narrowed.
 func within(e *Expr, value string) (condition string) {
 	oid := e.baseType()
-	if !pgresolve.IsNumber(oid) && !slices.Contains([]uint32{pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID}, oid) {
+	if !pgresolve.IsNumber(oid) && !slices.Contains([]uint32{pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID},
+		oid) {
 		return ""
 	}
 	if e.bounds.Lo != nil {
@@ -76,8 +79,8 @@ func within(e *Expr, value string) (condition string) {
 	return condition
 }
 
-// boundLiteral prints a bound as a literal of e's type. Bounds of columns are exact in their type (representable). up says
-// which bound it is, for those that are not.
+// boundLiteral prints a bound as a literal of e's type. Bounds of columns are exact in their type (representable). up
+// says which bound it is, for those that are not.
 func boundLiteral(e *Expr, r *big.Rat, up bool) string {
 	return valueLiteral(e.baseType(), r, up)
 }
@@ -101,7 +104,8 @@ func valueLiteral(oid uint32, r *big.Rat, up bool) string {
 	return sqltext.Literal(timeText(oid, r, up)) + typ
 }
 
-// intervalText writes microseconds as hours, minutes and seconds: before version 15, PostgreSQL reads no field of an interval beyond int4.
+// intervalText writes microseconds as hours, minutes and seconds: before version 15, PostgreSQL reads no field of an
+// interval beyond int4.
 func intervalText(micros *big.Int) string {
 	sign := ""
 	if micros.Sign() < 0 {
@@ -161,7 +165,8 @@ func floatLiteral(oid uint32, r *big.Rat) string {
 	return fmt.Sprintf("'%v'::pg_catalog.float8", f)
 }
 
-// truncSeries lists date_trunc of x over its bounds, or over a range within. Evaluated with the session's time zone, it gives what main gives.
+// truncSeries lists date_trunc of x over its bounds, or over a range within. Evaluated with the session's time zone, it
+// gives what main gives.
 func truncSeries(x *Expr, field, step string, days float64, b bounds.Interval) *series {
 	oid := uint32(pgtype.TimestampOID)
 	if x.typ == pgtype.TimestamptzOID {
@@ -175,7 +180,8 @@ func truncSeries(x *Expr, field, step string, days float64, b bounds.Interval) *
 	name := sqltext.Literal(field) + "::pg_catalog.text"
 	// a few more steps at the end: in steps of days a zone's change of offset may leave the last one out
 	return &series{
-		query: fmt.Sprintf("SELECT s.v FROM (SELECT pg_catalog.date_trunc(%s, g.v) AS v FROM pg_catalog.generate_series(pg_catalog.date_trunc(%s, %s), %s, '%s'::pg_catalog.interval) AS g(v)) AS s WHERE s.v OPERATOR(pg_catalog.<=) %s",
+		query: fmt.Sprintf(
+			"SELECT s.v FROM (SELECT pg_catalog.date_trunc(%s, g.v) AS v FROM pg_catalog.generate_series(pg_catalog.date_trunc(%s, %s), %s, '%s'::pg_catalog.interval) AS g(v)) AS s WHERE s.v OPERATOR(pg_catalog.<=) %s",
 			name, name, lo, hi, step, hi),
 		size: size(n/(days*0.85) + 3),
 	}
@@ -201,7 +207,8 @@ func charSeries(c *call, f charFormat) *series {
 		hi = bounds.Min(hi, add(b.Lo, mul(rat(cycle), microsPerDay)))
 	}
 	s := truncSeries(x, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, bounds.New(b.Lo, hi))
-	s.query = "SELECT pg_catalog.to_char(g.v, " + query.Text((&printer{}).print(c.args[1])) + ") AS v FROM (" + s.query + ") AS g(v)"
+	s.query = "SELECT pg_catalog.to_char(g.v, " + query.Text((&printer{}).print(c.args[1])) + ") AS v FROM (" + s.query +
+		") AS g(v)"
 	return s
 }
 

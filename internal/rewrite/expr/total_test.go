@@ -26,15 +26,17 @@ func canonicalSQL(e *Expr, sql string) string {
 	case base == pgtype.DateOID:
 		return "CASE WHEN NOT isfinite(" + sql + ") THEN 'infinite' ELSE (" + sql + " - date '1970-01-01')::text END"
 	case base == pgtype.TimestampOID || base == pgtype.TimestamptzOID:
-		return "CASE WHEN NOT isfinite(" + sql + ") THEN 'infinite' ELSE (extract(epoch FROM " + sql + ") * 1000000)::text END"
+		return "CASE WHEN NOT isfinite(" + sql + ") THEN 'infinite' ELSE (extract(epoch FROM " + sql +
+			") * 1000000)::text END"
 	case base == pgtype.TimeOID || base == pgtype.IntervalOID:
 		return "(extract(epoch FROM " + sql + ") * 1000000)::text"
 	}
 	return "(" + sql + ")::text"
 }
 
-// TestTotal is the point of the package: over hostile rows, in several time zones, what is accepted never raises, never leaves its
-// bounds, is NULL only if it says so, and keeps its scale, quantum and length; the measured integer stays within its steps.
+// TestTotal is the point of the package: over hostile rows, in several time zones, what is accepted never raises, never
+// leaves its bounds, is NULL only if it says so, and keeps its scale, quantum and length; the measured integer stays
+// within its steps.
 func TestTotal(t *testing.T) {
 	s := startServer(t)
 	zones := []string{"UTC", "America/New_York", "AAA167BBB-167,J60/0,J80/0", "Asia/Kathmandu", "<X>+167:59", "<Y>-167:59"}
@@ -74,7 +76,8 @@ func zonesFor(e *Expr, all int) int {
 func (s *server) checkValues(t *testing.T, e *Expr) {
 	t.Helper()
 	sql := sqlOf(e)
-	got, err := s.text("SELECT " + canonicalSQL(e, sql) + ", pg_typeof(" + sql + ")::oid::text, length((" + sql + ")::text), ctid::text FROM hostile AS r")
+	got, err := s.text("SELECT " + canonicalSQL(e, sql) + ", pg_typeof(" + sql + ")::oid::text, length((" + sql +
+		")::text), ctid::text FROM hostile AS r")
 	if err != nil {
 		t.Fatalf("raises: %s\nSQL: %s", full(err), sql)
 	}
@@ -167,14 +170,18 @@ func (s *server) checkMeasured(t *testing.T, e *Expr) {
 		if m.Guard != nil {
 			guard = query.Text(m.Guard)
 		}
-		got, err := s.text(fmt.Sprintf("SELECT %s, CASE WHEN %s THEN %s END, pg_typeof(%s)::oid::text, (%s) IS NULL FROM hostile AS r", query.Text(m.SQL), guard, query.Text(m.Unguarded), query.Text(m.SQL), sqlOf(e)))
+		got,
+			err := s.text(
+			fmt.Sprintf("SELECT %s, CASE WHEN %s THEN %s END, pg_typeof(%s)::oid::text, (%s) IS NULL FROM hostile AS r",
+				query.Text(m.SQL), guard, query.Text(m.Unguarded), query.Text(m.SQL), sqlOf(e)))
 		if err != nil {
 			t.Fatalf("measured raises: %s\nSQL: %s", full(err), m.SQL)
 		}
 		for _, row := range got {
 			isNull := *row[3] == "t"
 			if isNull != (row[0] == nil) || isNull != (row[1] == nil) || *row[2] != fmt.Sprint(m.Type) {
-				t.Fatalf("measured %v and %v of type %s where the argument is NULL: %v\nSQL: %s", show(row[0]), show(row[1]), *row[2], isNull, m.SQL)
+				t.Fatalf("measured %v and %v of type %s where the argument is NULL: %v\nSQL: %s", show(row[0]), show(row[1]),
+					*row[2], isNull, m.SQL)
 			}
 			for _, cell := range row[:2] {
 				if cell == nil {
@@ -199,8 +206,10 @@ func (s *server) checkConverted(t *testing.T, m *Measure) {
 		t.Fatalf("measured from conversions raises: %s\nSQL: %s FROM %s", full(err), over, from)
 	}
 	for _, row := range got {
-		if z, ok := new(big.Rat).SetString(show(row[0])); row[0] != nil && (!ok || !bounds.Between(m.Lo, m.Hi).Contains(z)) || *row[1] != fmt.Sprint(m.Type) {
-			t.Fatalf("measured %s of type %s from conversions, declared in [%d, %d]\nSQL: %s FROM %s", show(row[0]), *row[1], m.Lo, m.Hi, over, from)
+		if z, ok := new(big.Rat).SetString(show(row[0])); row[0] != nil && (!ok || !bounds.Between(m.Lo, m.Hi).Contains(z)) ||
+			*row[1] != fmt.Sprint(m.Type) {
+			t.Fatalf("measured %s of type %s from conversions, declared in [%d, %d]\nSQL: %s FROM %s", show(row[0]), *row[1],
+				m.Lo, m.Hi, over, from)
 		}
 	}
 }
@@ -212,7 +221,8 @@ func overConversions(m *Measure, table string) (sql, from string) {
 		outputs = append(outputs, fmt.Sprintf("%s AS x%d", query.Text(sql), len(outputs)))
 		return query.Name(fmt.Sprintf("x%d", len(outputs)-1))
 	})
-	return query.Text(over), fmt.Sprintf("(SELECT %s FROM %s AS r OFFSET '0') AS r", strings.Join(append(outputs, "r.*"), ", "), table)
+	return query.Text(over), fmt.Sprintf("(SELECT %s FROM %s AS r OFFSET '0') AS r",
+		strings.Join(append(outputs, "r.*"), ", "), table)
 }
 
 func show(s *string) string {
@@ -222,8 +232,9 @@ func show(s *string) string {
 	return *s
 }
 
-// TestAgreesWithPostgreSQL compares types and values with PostgreSQL's own reading of the text, over rows within the bounds. A
-// corpus line that starts with ! may differ in value, or raise there: what it deviates in is documented (x/0 is NULL).
+// TestAgreesWithPostgreSQL compares types and values with PostgreSQL's own reading of the text, over rows within the
+// bounds. A corpus line that starts with ! may differ in value, or raise there: what it deviates in is documented (x/0
+// is NULL).
 func TestAgreesWithPostgreSQL(t *testing.T) {
 	s := startServer(t)
 	s.exec(t, "SET TimeZone = 'Europe/Berlin'")
@@ -248,7 +259,8 @@ func TestAgreesWithPostgreSQL(t *testing.T) {
 			if deviates {
 				return
 			}
-			got, err := s.text(fmt.Sprintf("SELECT (%s)::text, (%s)::text, (%s)::text FROM benign AS r", text, sql, sqlOf(e.Read())))
+			got, err := s.text(fmt.Sprintf("SELECT (%s)::text, (%s)::text, (%s)::text FROM benign AS r", text, sql,
+				sqlOf(e.Read())))
 			if err != nil {
 				t.Fatalf("%s\nSQL: %s", full(err), sql)
 			}
@@ -278,7 +290,8 @@ func (s *server) checkGrid(t *testing.T, e *Expr) {
 	if m.Guard != nil {
 		guard = query.Text(m.Guard)
 	}
-	differ, err := s.text(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s AND %s <> %s", over, query.Text(m.Unguarded), from, guard, over, query.Text(m.Unguarded)))
+	differ, err := s.text(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s AND %s <> %s", over, query.Text(m.Unguarded), from,
+		guard, over, query.Text(m.Unguarded)))
 	if err != nil {
 		t.Fatalf("%s\nSQL: %s FROM %s", full(err), over, from)
 	}
@@ -296,7 +309,8 @@ func (s *server) checkGrid(t *testing.T, e *Expr) {
 			t.Fatalf("no number: %s", *row[1])
 		}
 		if off := sub(mul(z, m.Step), v); off.Abs(off).Cmp(half) > 0 {
-			t.Fatalf("%s steps of %s are %s away from %s\nSQL: %s", *row[0], bounds.Decimal(m.Step), off.FloatString(6), *row[1], m.SQL)
+			t.Fatalf("%s steps of %s are %s away from %s\nSQL: %s", *row[0], bounds.Decimal(m.Step), off.FloatString(6), *row[1],
+				m.SQL)
 		}
 	}
 }

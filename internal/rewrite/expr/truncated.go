@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// What a condition on the local day, month or time of a column says of the column: between which of its values a row has to lie. Of instants
-// the shadow computes it, by the rules of the zone (docs/privacy.md P10e).
+// What a condition on the local day, month or time of a column says of the column: between which of its values a row
+// has to lie. Of instants the shadow computes it, by the rules of the zone (docs/privacy.md P10e).
 
 // truncated is the local time of a column, cut to a unit.
 type truncated struct {
@@ -24,7 +24,8 @@ type truncated struct {
 	instant bool   // the value is an instant again, that of the local time in the session's zone
 }
 
-// truncatedColumn reads x::date, date_trunc(unit, x), x AT TIME ZONE zone and what is made of these; nil for anything else.
+// truncatedColumn reads x::date, date_trunc(unit, x), x AT TIME ZONE zone and what is made of these; nil for anything
+// else.
 func truncatedColumn(e *Expr) *truncated {
 	switch {
 	case e.tmpl == castTemplate && e.typ == pgtype.DateOID:
@@ -72,7 +73,8 @@ func localColumn(x *Expr) *truncated {
 		return instant(x, inSession)
 	case x.tmpl == castTemplate && x.typ == pgtype.TimestampOID && x.typmod < 0:
 		return instant(x.args[0], inSession)
-	case x.tmpl == functionTemplate("timezone", 2) && x.typ == pgtype.TimestampOID && x.args[0].value != nil && x.args[0].value.text != nil:
+	case x.tmpl == functionTemplate("timezone", 2) && x.typ == pgtype.TimestampOID && x.args[0].value != nil &&
+		x.args[0].value.text != nil:
 		return instant(x.args[1], "pg_catalog.timezone("+query.Text((&printer{}).print(x.args[0]))+", %s)")
 	}
 	return nil
@@ -166,7 +168,8 @@ func (b *builder) truncatedTest(name string, l, r *Expr) *test {
 	return b.localTest(t, name, from, to)
 }
 
-// localTest is the test that the local time of a column is not before from, or that it is before to, or both, as a comparison says.
+// localTest is the test that the local time of a column is not before from, or that it is before to, or both, as a
+// comparison says.
 func (b *builder) localTest(t *truncated, name string, from, to *big.Rat) *test {
 	last := sub(to, bounds.One)
 	switch {
@@ -185,11 +188,14 @@ func (b *builder) localTest(t *truncated, name string, from, to *big.Rat) *test 
 	return t.between(name, lo, hi, false)
 }
 
-// between is the test that the column lies between two of its values, or beyond one of them, as a comparison says. exact: so it does not where
-// the comparison is false.
+// between is the test that the column lies between two of its values, or beyond one of them, as a comparison says.
+// exact: so it does not where the comparison is false.
 func (t *truncated) between(name string, lo, hi *big.Rat, exact bool) *test {
 	limit := func(name string, at *big.Rat) *test {
-		return &test{kind: testComparison, col: t.col.col, name: name, bounds: bounds.Point(at), integral: true, constant: true}
+		return &test{
+			kind: testComparison, col: t.col.col, name: name, bounds: bounds.Point(at), integral: true,
+			constant: true,
+		}
 	}
 	all := &test{kind: testAnd}
 	switch name {
@@ -213,7 +219,8 @@ func (t *truncated) between(name string, lo, hi *big.Rat, exact bool) *test {
 	return all
 }
 
-// truncatedInstants reads date_trunc(unit, x) of instants or dates, which is an instant: that of a local day on which a unit begins.
+// truncatedInstants reads date_trunc(unit, x) of instants or dates, which is an instant: that of a local day on which a
+// unit begins.
 func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) *test {
 	days, c := unitDays[t.unit], valueLiteral(pgtype.TimestamptzOID, at, false)
 	lo, hi := sub(at, zoneJump), add(at, add(zoneJump, mul(rat(days), microsPerDay)))
@@ -222,15 +229,19 @@ func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) *tes
 	}
 	if t.col.typ == pgtype.DateOID {
 		found := func(end, name string) string {
-			return fmt.Sprintf("(SELECT pg_catalog.%s(g.d) FROM (SELECT ((%s)::pg_catalog.date OPERATOR(pg_catalog.+) i) AS d FROM pg_catalog.generate_series(-%d, %[3]d) AS s(i)) AS g WHERE %[4]s)",
-				end, c, days+16, compare("pg_catalog.date_trunc("+sqltext.Literal(t.unit)+"::pg_catalog.text, (g.d)::pg_catalog.timestamptz)", name))
+			return fmt.Sprintf(
+				"(SELECT pg_catalog.%s(g.d) FROM (SELECT ((%s)::pg_catalog.date OPERATOR(pg_catalog.+) i) AS d FROM pg_catalog.generate_series(-%d, %[3]d) AS s(i)) AS g WHERE %[4]s)",
+				end, c, days+16, compare("pg_catalog.date_trunc("+sqltext.Literal(t.unit)+
+					"::pg_catalog.text, (g.d)::pg_catalog.timestamptz)", name))
 		}
 		day := func(at *big.Rat) *big.Rat { return bounds.Floor(quo(at, microsPerDay)) }
-		return t.between(name, b.shadowLimit(pgtype.DateOID, found("min", name), day(lo)), b.shadowLimit(pgtype.DateOID, found("max", name), add(day(hi), bounds.One)), false)
+		return t.between(name, b.shadowLimit(pgtype.DateOID, found("min", name), day(lo)),
+			b.shadowLimit(pgtype.DateOID, found("max", name), add(day(hi), bounds.One)), false)
 	}
 	step := sqltext.Literal(truncUnits[t.unit].step) + "::pg_catalog.interval"
 	begins := func(end, name string) string { // the first or last beginning of a unit whose instant is so
-		return fmt.Sprintf("(SELECT pg_catalog.%s(m.v) FROM (SELECT (pg_catalog.date_trunc(%s::pg_catalog.text, (%s)::pg_catalog.timestamp) OPERATOR(pg_catalog.+) (i OPERATOR(pg_catalog.*) %s)) AS v FROM pg_catalog.generate_series(-%d, %[5]d) AS s(i)) AS m WHERE %[6]s)",
+		return fmt.Sprintf(
+			"(SELECT pg_catalog.%s(m.v) FROM (SELECT (pg_catalog.date_trunc(%s::pg_catalog.text, (%s)::pg_catalog.timestamp) OPERATOR(pg_catalog.+) (i OPERATOR(pg_catalog.*) %s)) AS v FROM pg_catalog.generate_series(-%d, %[5]d) AS s(i)) AS m WHERE %[6]s)",
 			end, sqltext.Literal(t.unit), c, step, 16/days+2, compare("(m.v)::pg_catalog.timestamptz", name))
 	}
 	from, to := map[string]string{"=": ">="}[name], map[string]string{"=": "<="}[name]
@@ -241,41 +252,53 @@ func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) *tes
 		lo = b.shadowLimit(pgtype.TimestamptzOID, earliest(t.local, begins("min", from)), lo)
 	}
 	if name != ">" && name != ">=" {
-		hi = b.shadowLimit(pgtype.TimestamptzOID, latest(t.local, "("+begins("max", to)+" OPERATOR(pg_catalog.+) "+step+")"), hi)
+		hi = b.shadowLimit(pgtype.TimestamptzOID, latest(t.local, "("+begins("max", to)+" OPERATOR(pg_catalog.+) "+step+")"),
+			hi)
 	}
 	return t.between(name, lo, hi, false)
 }
 
-// quarters prints what is said of a quarter of an hour: each of those in which the local time may be a given one, l, for any zone. p is its
-// beginning, q its end, f and n are the local times of these, and turns says that the offset changes in between, and not at the end. OFFSET 0
-// keeps PostgreSQL from computing them again wherever they are read.
+// quarters prints what is said of a quarter of an hour: each of those in which the local time may be a given one, l,
+// for any zone. p is its beginning, q its end, f and n are the local times of these, and turns says that the offset
+// changes in between, and not at the end. OFFSET 0 keeps PostgreSQL from computing them again wherever they are read.
 func quarters(local, at, value string) string {
 	of := func(instant string) string { return fmt.Sprintf(local, instant) }
-	return fmt.Sprintf(`(SELECT %[1]s FROM (SELECT t.l, t.p, t.q, t.f, t.n, (t.e OPERATOR(pg_catalog.<>) (t.f OPERATOR(pg_catalog.+) '00:14:59.999999'::pg_catalog.interval)) AS turns `+
-		`FROM (SELECT p.l, p.p, p.q, %[2]s AS f, %[3]s AS n, %[4]s AS e FROM (SELECT z.l, (z.a OPERATOR(pg_catalog.+) (i OPERATOR(pg_catalog.*) %[5]s)) AS p, (z.a OPERATOR(pg_catalog.+) ((i OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.*) %[5]s)) AS q `+
-		`FROM (SELECT x.l, (pg_catalog.timezone('UTC', x.l) OPERATOR(pg_catalog.-) '168:00:00'::pg_catalog.interval) AS a FROM (SELECT %[6]s AS l) AS x) AS z CROSS JOIN pg_catalog.generate_series(-1, %[7]d) AS s(i)) AS p OFFSET 0) AS t) AS r)`,
-		value, of("p.p"), of("p.q"), of("(p.q OPERATOR(pg_catalog.-) '00:00:00.000001'::pg_catalog.interval)"), localStep, at, localSteps)
+	return fmt.Sprintf(
+		`(SELECT %[1]s FROM (SELECT t.l, t.p, t.q, t.f, t.n, (t.e OPERATOR(pg_catalog.<>) (t.f OPERATOR(pg_catalog.+) '00:14:59.999999'::pg_catalog.interval)) AS turns `+
+			`FROM (SELECT p.l, p.p, p.q, %[2]s AS f, %[3]s AS n, %[4]s AS e FROM (SELECT z.l, (z.a OPERATOR(pg_catalog.+) (i OPERATOR(pg_catalog.*) %[5]s)) AS p, (z.a OPERATOR(pg_catalog.+) ((i OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.*) %[5]s)) AS q `+
+			`FROM (SELECT x.l, (pg_catalog.timezone('UTC', x.l) OPERATOR(pg_catalog.-) '168:00:00'::pg_catalog.interval) AS a FROM (SELECT %[6]s AS l) AS x) AS z CROSS JOIN pg_catalog.generate_series(-1, %[7]d) AS s(i)) AS p OFFSET 0) AS t) AS r)`,
+		value, of("p.p"), of("p.q"), of("(p.q OPERATOR(pg_catalog.-) '00:00:00.000001'::pg_catalog.interval)"), localStep, at,
+		localSteps)
 }
 
 // earliest prints the first instant whose local time is at or later.
 func earliest(local, at string) string {
-	return quarters(local, at, "LEAST(pg_catalog.min(CASE WHEN r.f OPERATOR(pg_catalog.>) (r.l OPERATOR(pg_catalog.-) "+localStep+") THEN (r.p OPERATOR(pg_catalog.+) GREATEST('0'::pg_catalog.interval, (r.l OPERATOR(pg_catalog.-) r.f))) END), "+
-		"pg_catalog.min(CASE WHEN r.turns AND r.n OPERATOR(pg_catalog.>) r.l THEN (r.q OPERATOR(pg_catalog.-) LEAST("+localStep+", (r.n OPERATOR(pg_catalog.-) r.l))) END))")
+	return quarters(local, at, "LEAST(pg_catalog.min(CASE WHEN r.f OPERATOR(pg_catalog.>) (r.l OPERATOR(pg_catalog.-) "+
+		localStep+
+		") THEN (r.p OPERATOR(pg_catalog.+) GREATEST('0'::pg_catalog.interval, (r.l OPERATOR(pg_catalog.-) r.f))) END), "+
+		"pg_catalog.min(CASE WHEN r.turns AND r.n OPERATOR(pg_catalog.>) r.l THEN (r.q OPERATOR(pg_catalog.-) LEAST("+
+		localStep+", (r.n OPERATOR(pg_catalog.-) r.l))) END))")
 }
 
 // latest prints the last instant whose local time is before at.
 func latest(local, at string) string {
-	return quarters(local, at, "(GREATEST(pg_catalog.max(CASE WHEN r.f OPERATOR(pg_catalog.<) r.l THEN (r.p OPERATOR(pg_catalog.+) LEAST("+localStep+", (r.l OPERATOR(pg_catalog.-) r.f))) END), "+
-		"pg_catalog.max(CASE WHEN r.turns AND r.n OPERATOR(pg_catalog.>=) r.l AND r.n OPERATOR(pg_catalog.<) (r.l OPERATOR(pg_catalog.+) "+localStep+") THEN (r.q OPERATOR(pg_catalog.-) (r.n OPERATOR(pg_catalog.-) r.l)) END)) OPERATOR(pg_catalog.-) '00:00:00.000001'::pg_catalog.interval)")
+	return quarters(
+		local, at,
+		"(GREATEST(pg_catalog.max(CASE WHEN r.f OPERATOR(pg_catalog.<) r.l THEN (r.p OPERATOR(pg_catalog.+) LEAST("+localStep+
+			", (r.l OPERATOR(pg_catalog.-) r.f))) END), "+
+			"pg_catalog.max(CASE WHEN r.turns AND r.n OPERATOR(pg_catalog.>=) r.l AND r.n OPERATOR(pg_catalog.<) (r.l OPERATOR(pg_catalog.+) "+localStep+") THEN (r.q OPERATOR(pg_catalog.-) (r.n OPERATOR(pg_catalog.-) r.l)) END)) OPERATOR(pg_catalog.-) '00:00:00.000001'::pg_catalog.interval)")
 }
 
-// limitNodes is what a limit that the shadow computes counts among the nodes of an expression: it looks at some hundred hours.
+// limitNodes is what a limit that the shadow computes counts among the nodes of an expression: it looks at some hundred
+// hours.
 const limitNodes = 1000
 
-// shadowLimit has the shadow compute a limit. Until that is possible, or where it is not, the limit is one that holds in any zone.
+// shadowLimit has the shadow compute a limit. Until that is possible, or where it is not, the limit is one that holds
+// in any zone.
 func (b *builder) shadowLimit(oid uint32, sql string, otherwise *big.Rat) *big.Rat {
 	*b.built += limitNodes
-	named := pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode("local limit")}, []*pg_query.Node{pg_query.MakeAConstStrNode(sql, -1)}, -1)
+	named := pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode("local limit")},
+		[]*pg_query.Node{pg_query.MakeAConstStrNode(sql, -1)}, -1)
 	value, known, err := b.scope.Compute(named, oid, query.Raw(sql))
 	if err != nil || !known || value == nil {
 		return otherwise

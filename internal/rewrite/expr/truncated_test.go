@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// TestLocalLimits: what conditions on local days, months and times say of a column holds for every row, beside changes of an offset and
-// in zones that nobody lives in; and where offsets change at quarters of an hour, rows with the least and the greatest value that is left
-// fulfil the condition.
+// TestLocalLimits: what conditions on local days, months and times say of a column holds for every row, beside changes
+// of an offset and in zones that nobody lives in; and where offsets change at quarters of an hour, rows with the least
+// and the greatest value that is left fulfil the condition.
 func TestLocalLimits(t *testing.T) {
 	s := startServer(t)
 	for _, zone := range []struct {
@@ -37,20 +37,27 @@ func TestLocalLimits(t *testing.T) {
 	} {
 		s.exec(t, "SET TimeZone = '"+zone.name+"'")
 		values := []string{
-			"tz::date", "date(tz)", "date_trunc('day', tz)", "date_trunc('week', tz)", "date_trunc('month', tz)", "tz::timestamp", "date_trunc('month', tz::timestamp)", "date_trunc('hour', tz::timestamp)",
-			"ts::date", "date_trunc('quarter', ts)", "date_trunc('minute', ts)", "date_trunc('month', d)", "date_trunc('year', d)", "date_trunc('week', d::timestamp)",
+			"tz::date", "date(tz)", "date_trunc('day', tz)", "date_trunc('week', tz)", "date_trunc('month', tz)",
+			"tz::timestamp", "date_trunc('month', tz::timestamp)", "date_trunc('hour', tz::timestamp)",
+			"ts::date", "date_trunc('quarter', ts)", "date_trunc('minute', ts)", "date_trunc('month', d)",
+			"date_trunc('year', d)", "date_trunc('week', d::timestamp)",
 		}
 		if zoneName(zone.name) {
-			values = append(values, "tz AT TIME ZONE '"+zone.name+"'", "(tz AT TIME ZONE '"+zone.name+"')::date", "date_trunc('month', tz AT TIME ZONE '"+zone.name+"')")
+			values = append(values, "tz AT TIME ZONE '"+zone.name+"'", "(tz AT TIME ZONE '"+zone.name+"')::date",
+				"date_trunc('month', tz AT TIME ZONE '"+zone.name+"')")
 		}
-		s.exec(t, fmt.Sprintf(`DROP TABLE IF EXISTS moments; CREATE TABLE moments AS SELECT tz, tz AT TIME ZONE 'UTC' AS ts, (tz AT TIME ZONE 'UTC')::date AS d
+		s.exec(
+			t,
+			fmt.Sprintf(
+				`DROP TABLE IF EXISTS moments; CREATE TABLE moments AS SELECT tz, tz AT TIME ZONE 'UTC' AS ts, (tz AT TIME ZONE 'UTC')::date AS d
 			FROM (SELECT timestamptz '%[1]s 00:00Z' + i * interval '6 hours' FROM generate_series(-150, 150) AS g(i)
 				UNION ALL SELECT day + i * interval '15 minutes' FROM generate_series(-60, 60) AS g(i), (VALUES (timestamptz '%[1]s 00:00Z'), (date_trunc('month', timestamptz '%[1]s 00:00Z')), (date_trunc('month', timestamptz '%[1]s 00:00Z' + interval '1 month'))) AS v(day)) AS g(at),
 				LATERAL (VALUES (at), (at - interval '1 microsecond'), (at + interval '1 microsecond'), (at + interval '59.999999 s'), (at + interval '1 minute')) AS v(tz)`, zone.day))
 		for _, value := range values {
 			for _, operator := range []string{">=", ">", "<", "<=", "="} {
 				for _, constant := range []string{zone.day, zone.day[:8] + "01"} {
-					cut := strings.Contains(value, "date") || operator == ">=" || operator == "<" // else the limit is a microsecond behind what may be left out
+					// else the limit is a microsecond behind what may be left out
+					cut := strings.Contains(value, "date") || operator == ">=" || operator == "<"
 					s.limits(t, value+" "+operator+" '"+constant+"'", zone.exact && cut)
 				}
 			}
@@ -102,14 +109,16 @@ func (s *server) limits(t *testing.T, where string, exact bool) {
 	for _, end := range []struct {
 		at      *big.Rat
 		outside bool
-	}{{n.Bounds.Lo, n.Bounds.Lo != nil && at[0].Cmp(n.Bounds.Lo) < 0}, {n.Bounds.Hi, n.Bounds.Hi != nil && at[1].Cmp(n.Bounds.Hi) > 0}} {
+	}{{n.Bounds.Lo, n.Bounds.Lo != nil && at[0].Cmp(n.Bounds.Lo) < 0}, {n.Bounds.Hi, n.Bounds.Hi != nil &&
+		at[1].Cmp(n.Bounds.Hi) > 0}} {
 		if end.outside {
 			t.Errorf("%s: a row lies outside %s", where, n.Bounds)
 		}
 		if end.at == nil || !exact {
 			continue
 		}
-		holds, err := s.text("SELECT " + where + " FROM (SELECT " + valueLiteral(col.Type, end.at, false) + ") AS r(" + col.Name + ")")
+		holds, err := s.text("SELECT " + where + " FROM (SELECT " + valueLiteral(col.Type, end.at, false) + ") AS r(" +
+			col.Name + ")")
 		if err != nil || holds[0][0] == nil || *holds[0][0] != "t" {
 			t.Errorf("%s: does not hold at the end of %s", where, n.Bounds)
 		}

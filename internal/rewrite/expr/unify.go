@@ -4,9 +4,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Unify gives the columns of two branches of a set operation one type, as transformSetOperationTree does: an untyped literal takes
-// the other side's type, and what is cast is proven to be castable. x and y are what the branches have to print, c is the column
-// that holds the values of both, without Ref and Source.
+// Unify gives the columns of two branches of a set operation one type, as transformSetOperationTree does: an untyped
+// literal takes the other side's type, and what is cast is proven to be castable. x and y are what the branches have to
+// print, c is the column that holds the values of both, without Ref and Source.
 func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	both := []*Expr{l.asWritten(), r.asWritten()}
 	if l.untyped || r.untyped || l.typ != r.typ || l.typmod != r.typmod {

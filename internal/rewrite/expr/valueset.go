@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// point is a place in the order of a type's values: numbers in canonical units (see the package comment), texts by their bytes. PostgreSQL
-// orders −infinity below every number, and infinity and then NaN above.
+// point is a place in the order of a type's values: numbers in canonical units (see the package comment), texts by
+// their bytes. PostgreSQL orders −infinity below every number, and infinity and then NaN above.
 type point struct {
 	beyond int8 // −1: −infinity, 1: infinity, 2: NaN
 	number *big.Rat
@@ -147,7 +147,8 @@ func joined(all []segment) []segment {
 		}
 		if len(out) > 0 {
 			last := &out[len(out)-1]
-			if last.hi.at == nil || next.lo.at == nil || last.hi.at.compare(next.lo.at) > 0 || last.hi.at.compare(next.lo.at) == 0 && !(last.hi.excluded && next.lo.excluded) {
+			if last.hi.at == nil || next.lo.at == nil || last.hi.at.compare(next.lo.at) > 0 ||
+				last.hi.at.compare(next.lo.at) == 0 && !(last.hi.excluded && next.lo.excluded) {
 				if compareHigh(last.hi, next.hi) < 0 {
 					last.hi = next.hi
 				}
@@ -212,7 +213,8 @@ func outside(list []*point, whole bool) []segment {
 	return joined(all)
 }
 
-// beforeClamp gives the values that a clamp to limits takes into the set: NULL stays NULL, and NaN becomes the upper end.
+// beforeClamp gives the values that a clamp to limits takes into the set: NULL stays NULL, and NaN becomes the upper
+// end.
 func (s valueSet) beforeClamp(limits bounds.Interval) valueSet {
 	inner := segment{}
 	var all []segment

@@ -10,8 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Work bounds how long main takes over an expression, in steps of a few nanoseconds, by types, lengths and constants, whatever the row
-// holds (docs/privacy.md P22a). Row counts for each row. Once counts once for the whole query: a subquery that reads nothing of the row.
+// Work bounds how long main takes over an expression, in steps of a few nanoseconds, by types, lengths and constants,
+// whatever the row holds (docs/privacy.md P22a). Row counts for each row. Once counts once for the whole query: a
+// subquery that reads nothing of the row.
 type Work struct{ Row, Once int64 }
 
 // MostWork ends the growth of sums and products of steps, far above any limit.
@@ -36,13 +37,15 @@ func MulSteps(a, b int64) int64 {
 
 func addSteps(a, b int64) int64 { return min(a+b, MostWork) }
 
-// Lengths that count where the type has none. A longer value takes longer, as it does in all that PostgreSQL does with it.
+// Lengths that count where the type has none. A longer value takes longer, as it does in all that PostgreSQL does with
+// it.
 const (
 	UnknownChars  = 1024 // of a text
 	UnknownDigits = 40   // of a numeric
 )
 
-// cost says what an operation takes besides what every operation on its types does. Numbers are as measured on PostgreSQL 15.
+// cost says what an operation takes besides what every operation on its types does. Numbers are as measured on
+// PostgreSQL 15.
 type cost struct {
 	steps   int64 // at least; 0: no more than others of its types
 	series  bool  // computes a numeric by a series, of as many terms as it has digits
@@ -128,8 +131,8 @@ func (e *Expr) ownSteps() int64 {
 	return min(steps, MostWork)
 }
 
-// compareSteps gives the work of comparing two values: of texts, up to the end of the shorter. Equality compares bytes, many at a time,
-// unless the collation says otherwise.
+// compareSteps gives the work of comparing two values: of texts, up to the end of the shorter. Equality compares bytes,
+// many at a time, unless the collation says otherwise.
 func compareSteps(name string, l, r *Expr) int64 {
 	steps := max(l.typeSteps(), r.typeSteps())
 	if !pgresolve.IsString(l.baseType()) || !pgresolve.IsString(r.baseType()) {
@@ -181,7 +184,8 @@ func (e *Expr) chars() int64 {
 
 // chooses reports whether the expression is one of its arguments: CASE, COALESCE, or a cast between texts.
 func (e *Expr) chooses() bool {
-	return strings.HasPrefix(e.tmpl, "(CASE") || strings.HasPrefix(e.tmpl, "COALESCE") || e.tmpl == castTemplate && pgresolve.IsString(e.args[0].baseType()) ||
+	return strings.HasPrefix(e.tmpl, "(CASE") || strings.HasPrefix(e.tmpl, "COALESCE") || e.tmpl == castTemplate &&
+		pgresolve.IsString(e.args[0].baseType()) ||
 		e.op == "AND" || e.op == "OR" || e.op == "NOT"
 }
 

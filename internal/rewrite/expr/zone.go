@@ -12,7 +12,10 @@ import (
 )
 
 // zoneAreas are the areas of names that PostgreSQL never takes for an abbreviation or a POSIX rule.
-var zoneAreas = []string{"Africa/", "America/", "Antarctica/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/"}
+var zoneAreas = []string{
+	"Africa/", "America/", "Antarctica/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/",
+	"Pacific/",
+}
 
 // zoneName says whether a time zone is known here by this name. A server may lack it: see zoneExists.
 func zoneName(name string) bool {
@@ -31,11 +34,12 @@ func zoneName(name string) bool {
 // universal says that a zone's times are those of UTC.
 func universal(name string) bool { return name == "UTC" || name == "GMT" || name == "Etc/UTC" }
 
-// zoneExists refuses a time zone that PostgreSQL does not have. Servers differ in old names and in new ones, and a function that is given
-// one raises when a row arrives. So PostgreSQL reads a time of that zone before.
+// zoneExists refuses a time zone that PostgreSQL does not have. Servers differ in old names and in new ones, and a
+// function that is given one raises when a row arrives. So PostgreSQL reads a time of that zone before.
 func (c *call) zoneExists(name string) error {
 	if !zoneName(name) {
-		return c.refuse(refusal.TimeZone, fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
+		return c.refuse(refusal.TimeZone, fmt.Sprintf("%q is not a time zone that is known here", name),
+			"write UTC or a name such as Europe/Berlin")
 	}
 	if name == "UTC" || name == "GMT" {
 		return nil

@@ -8,12 +8,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// antiJoins writes public LEFT JOIN private … WHERE private column IS NULL as NOT EXISTS, where nothing else is read of the private side.
+// antiJoins writes public LEFT JOIN private … WHERE private column IS NULL as NOT EXISTS, where nothing else is read of
+// the private side.
 func (c *correlator) antiJoins(s *pg_query.SelectStmt, e *bind.Env) {
 	for i, n := range s.FromClause {
 		for {
 			j := n.GetJoinExpr()
-			if j == nil || j.Jointype != pg_query.JoinType_JOIN_LEFT || j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil || j.Quals == nil {
+			if j == nil || j.Jointype != pg_query.JoinType_JOIN_LEFT || j.IsNatural || len(j.UsingClause) > 0 ||
+				j.Alias != nil || j.Quals == nil {
 				break
 			}
 			left, err := c.KindOfItem(j.Larg, e)
@@ -39,7 +41,8 @@ func (c *correlator) antiJoin(s *pg_query.SelectStmt, j *pg_query.JoinExpr, e *b
 	found := false
 	for _, q := range sqltree.Conjuncts(s.WhereClause) {
 		t := q.GetNullTest()
-		if ref := t.GetArg().GetColumnRef(); !found && ref != nil && t.Nulltesttype == pg_query.NullTestType_IS_NULL && side.has(ref) && side.neverNull(ref) {
+		if ref := t.GetArg().GetColumnRef(); !found && ref != nil && t.Nulltesttype == pg_query.NullTestType_IS_NULL &&
+			side.has(ref) && side.neverNull(ref) {
 			found = true
 			continue
 		}
@@ -90,8 +93,8 @@ func (o *optionalSide) has(ref *pg_query.ColumnRef) bool {
 	return len(names) > 1 && names[len(names)-2] == o.name
 }
 
-// neverNull says that the column is not NULL in a row that the join finds: by schema, or by a comparison in ON. What is measured may not
-// name the column.
+// neverNull says that the column is not NULL in a row that the join finds: by schema, or by a comparison in ON. What is
+// measured may not name the column.
 func (o *optionalSide) neverNull(ref *pg_query.ColumnRef) bool {
 	last := func(ref *pg_query.ColumnRef) string { return ref.Fields[len(ref.Fields)-1].GetString_().GetSval() }
 	found, err := o.columns.Find("", last(ref))
@@ -104,7 +107,8 @@ func (o *optionalSide) neverNull(ref *pg_query.ColumnRef) bool {
 	}
 	for _, q := range sqltree.Conjuncts(o.on) {
 		a := q.GetAExpr()
-		if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || !comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] {
+		if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP ||
+			!comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] {
 			continue
 		}
 		for _, operand := range []*pg_query.Node{a.Lexpr, a.Rexpr} {

@@ -36,7 +36,10 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	}
 	sets.addToAll(c.Groups[len(sets.keys):])
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
-	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s], every: b.every[s]}
+	l := &level{
+		rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals,
+		grouping: c.Grouping, compared: b.compare[s], every: b.every[s],
+	}
 	if len(s.TargetList) == 1 && len(c.Calls) == 1 {
 		l.written = b.written[s.TargetList[0].GetResTarget().Name]
 	}
@@ -82,7 +85,9 @@ func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
 		if t.Column != nil {
 			t.Node = sqltree.ColumnRef(t.Column.Table, t.Column.Name)
 		}
-		s.TargetList = append(s.TargetList, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}}})
+		s.TargetList = append(s.TargetList, &pg_query.Node{
+			Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}},
+		})
 	}
 	return nil
 }
@@ -106,7 +111,8 @@ func (b *finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitte
 		if o := n.GetSortBy(); o != nil {
 			plain = o.Node
 		}
-		if r := plain.GetColumnRef(); r != nil && len(r.Fields) == 1 && names[r.Fields[0].GetString_().GetSval()] || plain.GetAConst() != nil {
+		if r := plain.GetColumnRef(); r != nil && len(r.Fields) == 1 && names[r.Fields[0].GetString_().GetSval()] ||
+			plain.GetAConst() != nil {
 			return n, nil
 		}
 		return c.Replace(n)

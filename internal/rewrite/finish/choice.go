@@ -50,7 +50,8 @@ func valueNames(query *pg_query.SelectStmt) map[string]bool {
 func ofValues(n *pg_query.Node, names map[string]bool) (found bool) {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
-		found = found || sqltree.IsAggregate(n) || n.GetFuncCall().GetOver() != nil || len(fields) > 0 && names[fields[len(fields)-1]]
+		found = found || sqltree.IsAggregate(n) || n.GetFuncCall().GetOver() != nil || len(fields) > 0 &&
+			names[fields[len(fields)-1]]
 		return !found
 	})
 	return found
@@ -85,7 +86,8 @@ func (b *finisher) choicesOf(s *pg_query.SelectStmt) (c choices) {
 	sorted := (limited(s) || distinctOn(s)) && slices.ContainsFunc(s.SortClause, func(n *pg_query.Node) bool {
 		return s.Op != pg_query.SetOperation_SETOP_NONE || b.valued(output(s, n.GetSortBy().GetNode()))
 	})
-	c.rows = c.rows || sorted && distinctOn(s) || s.Op == pg_query.SetOperation_SETOP_EXCEPT || s.Op == pg_query.SetOperation_SETOP_INTERSECT ||
+	c.rows = c.rows || sorted && distinctOn(s) || s.Op == pg_query.SetOperation_SETOP_EXCEPT ||
+		s.Op == pg_query.SetOperation_SETOP_INTERSECT ||
 		slices.ContainsFunc(conditions, b.valued)
 	if sorted && limited(s) {
 		c.limits = []*pg_query.SelectStmt{s}
@@ -115,7 +117,8 @@ func limited(s *pg_query.SelectStmt) bool {
 
 // limit is a LIMIT that is a constant, of the first rows; 0: there is none.
 func limit(s *pg_query.SelectStmt) int {
-	if first := s.GetLimitOffset(); first != nil && first.GetAConst().GetIval() == nil || first.GetAConst().GetIval().GetIval() > 0 {
+	if first := s.GetLimitOffset(); first != nil && first.GetAConst().GetIval() == nil ||
+		first.GetAConst().GetIval().GetIval() > 0 {
 		return 0
 	}
 	return int(s.GetLimitCount().GetAConst().GetIval().GetIval())
@@ -133,7 +136,9 @@ func (b *finisher) chosen(s *pg_query.SelectStmt, alias string, l *level, direct
 	if distinctOn(s) {
 		having = append(having, sortedBy(s, alias)...)
 	}
-	around := b.choosing.rows || slices.ContainsFunc(b.choosing.limits, func(q *pg_query.SelectStmt) bool { return q != s && q != by })
+	around := b.choosing.rows || slices.ContainsFunc(b.choosing.limits, func(q *pg_query.SelectStmt) bool {
+		return q != s && q != by
+	})
 	l.chosen = around || by != nil && !exact || len(having) > 0
 	l.choosers = append(calls, having...)
 	if around {

@@ -6,7 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// coarser has a query that groups groups again, and adds up no more than them, read groups by its own keys: each sum is then of one.
+// coarser has a query that groups groups again, and adds up no more than them, read groups by its own keys: each sum is
+// then of one.
 func (c *correlator) coarser(s *pg_query.SelectStmt, of *grouped) {
 	q := &coarsening{grouped: of, inner: sqltree.Clone(of.groups), columns: map[string]*pg_query.Node{}, ok: true}
 	q.inner.TargetList, q.inner.GroupClause, q.inner.SortClause = nil, nil, nil
@@ -37,7 +38,8 @@ func (c *correlator) coarser(s *pg_query.SelectStmt, of *grouped) {
 	if !q.ok {
 		return
 	}
-	s.TargetList, s.GroupClause, s.HavingClause, s.SortClause = out.TargetList, out.GroupClause, out.HavingClause, out.SortClause
+	s.TargetList, s.GroupClause, s.HavingClause, s.SortClause = out.TargetList, out.GroupClause, out.HavingClause,
+		out.SortClause
 	s.FromClause = []*pg_query.Node{subselect(q.inner, of.table)}
 	c.single[s], c.around[q.inner] = true, s
 }
@@ -96,9 +98,11 @@ func (q *coarsening) replaced(n *pg_query.Node) *pg_query.Node {
 	return out
 }
 
-// summed is the expression of the groups that a call adds up; nil: it adds up none, or what does not add up over groups.
+// summed is the expression of the groups that a call adds up; nil: it adds up none, or what does not add up over
+// groups.
 func (q *coarsening) summed(f *pg_query.FuncCall) *pg_query.Node {
-	if f == nil || sqltree.FunctionName(f) != "sum" || f.Over != nil || len(f.Args) != 1 || f.AggFilter != nil || f.AggDistinct {
+	if f == nil || sqltree.FunctionName(f) != "sum" || f.Over != nil || len(f.Args) != 1 || f.AggFilter != nil ||
+		f.AggDistinct {
 		return nil
 	}
 	if x := q.named(f.Args[0]); additive(x.GetFuncCall()) {

@@ -11,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// correlator gives subqueries over private rows that read public rows around them a form that can be released: for every combination of
-// the public values that such a subquery reads, a block releases its aggregates, or the number of its rows, and the subquery reads those
-// (docs/privacy.md P20a).
+// correlator gives subqueries over private rows that read public rows around them a form that can be released: for
+// every combination of the public values that such a subquery reads, a block releases its aggregates, or the number of
+// its rows, and the subquery reads those (docs/privacy.md P20a).
 type correlator struct {
 	*bind.Binder
 	blocks  int
@@ -22,11 +22,13 @@ type correlator struct {
 	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
 	ends    map[*pg_query.SelectStmt]map[int]bool         // outputs that are sums of groups and have an interval
-	written map[string]string                             // by the output of a query: what the analyst wrote where that is its one call
-	refused error                                         // of what it understands and cannot be released
+	// by the output of a query: what the analyst wrote where that is its one call
+	written map[string]string
+	refused error // of what it understands and cannot be released
 }
 
-// query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused later.
+// query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused
+// later.
 func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 	if s == nil {
 		return
@@ -60,7 +62,8 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 	c.dropUnread(s, e)
 }
 
-// dropUnread leaves out CTEs of released values that nothing reads any more: PostgreSQL would not compute them, and they would be charged.
+// dropUnread leaves out CTEs of released values that nothing reads any more: PostgreSQL would not compute them, and
+// they would be charged.
 func (c *correlator) dropUnread(s *pg_query.SelectStmt, e *bind.Env) {
 	if s.WithClause == nil {
 		return
@@ -101,7 +104,10 @@ func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
 	if err != nil || private && !sqltree.Aggregates(s) {
 		return
 	}
-	around := &outer{correlator: c, env: e, items: itemsOf(s.FromClause), private: private, holds: map[*pg_query.SubLink]bool{}}
+	around := &outer{
+		correlator: c, env: e, items: itemsOf(s.FromClause), private: private,
+		holds: map[*pg_query.SubLink]bool{},
+	}
 	around.conditions(s.WhereClause)
 	around.conditions(s.HavingClause)
 	for _, n := range s.TargetList {
@@ -213,7 +219,8 @@ func (o *outer) rewritten(n *pg_query.Node) *pg_query.Node {
 	return out
 }
 
-// column finds the public item that a name at this level is of. Of several items, a bare name has to be a column of one public table.
+// column finds the public item that a name at this level is of. Of several items, a bare name has to be a column of one
+// public table.
 func (o *outer) column(ref *pg_query.ColumnRef) (of item, name string, ok bool) {
 	for _, f := range ref.Fields {
 		if f.GetString_() == nil {
@@ -244,14 +251,16 @@ func (o *outer) column(ref *pg_query.ColumnRef) (of item, name string, ok bool) 
 func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	s := l.Subselect.GetSelectStmt()
 	exists := l.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK
-	member := l.SubLinkType == pg_query.SubLinkType_ANY_SUBLINK && (len(l.OperName) == 0 || len(l.OperName) == 1 && l.OperName[0].GetString_().GetSval() == "=")
+	member := l.SubLinkType == pg_query.SubLinkType_ANY_SUBLINK && (len(l.OperName) == 0 || len(l.OperName) == 1 &&
+		l.OperName[0].GetString_().GetSval() == "=")
 	scalar := l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK
 	groups := s.GetGroupClause()
 	if scalar && len(groups) > 0 {
 		s = sqltree.Clone(s)
 		s.GroupClause = nil
 	}
-	if s == nil || !exists && !member && !scalar || !plain(s, exists || member) || scalar != sqltree.Aggregates(s) || (scalar || member) && len(s.TargetList) != 1 {
+	if s == nil || !exists && !member && !scalar || !plain(s, exists || member) || scalar != sqltree.Aggregates(s) ||
+		(scalar || member) && len(s.TargetList) != 1 {
 		return nil
 	}
 	private := false
@@ -289,7 +298,8 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 			return nil
 		}
 		if !o.holds[l] && !d.neverNull(s) {
-			o.refused = o.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a NULL among these private rows would decide for all public rows",
+			o.refused = o.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}},
+				"a NULL among these private rows would decide for all public rows",
 				"Add WHERE … IS NOT NULL to the subquery, or write NOT EXISTS.")
 			return nil
 		}
@@ -301,12 +311,14 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	return d.exists(l, s, conds)
 }
 
-// plain says that a subquery is a SELECT of rows, or of aggregates over all of them. Where only its rows count, their order does not, nor a
-// LIMIT that leaves one.
+// plain says that a subquery is a SELECT of rows, or of aggregates over all of them. Where only its rows count, their
+// order does not, nor a LIMIT that leaves one.
 func plain(s *pg_query.SelectStmt, rows bool) bool {
 	limited := s.LimitCount != nil && !(rows && s.LimitCount.GetAConst().GetIval().GetIval() > 0)
-	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WithClause == nil && len(s.GroupClause) == 0 && s.HavingClause == nil && len(s.DistinctClause) == 0 &&
-		len(s.WindowClause) == 0 && len(s.LockingClause) == 0 && len(s.ValuesLists) == 0 && s.LimitOffset == nil && !limited && (rows || len(s.SortClause) == 0)
+	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WithClause == nil && len(s.GroupClause) == 0 &&
+		s.HavingClause == nil && len(s.DistinctClause) == 0 &&
+		len(s.WindowClause) == 0 && len(s.LockingClause) == 0 && len(s.ValuesLists) == 0 && s.LimitOffset == nil &&
+		!limited && (rows || len(s.SortClause) == 0)
 }
 
 // defined lists the names of all FROM items in a query.

@@ -9,7 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// decorrelation takes one subquery over private rows apart: what it reads of the public rows around it becomes a group key.
+// decorrelation takes one subquery over private rows apart: what it reads of the public rows around it becomes a group
+// key.
 type decorrelation struct {
 	*outer
 	inner   *relation.Relation // the columns of its own FROM
@@ -28,7 +29,8 @@ type outerColumn struct {
 	original *pg_query.Node // as the level around reads it
 }
 
-// replaced reads the block's columns in place of those around the subquery. In subqueries of it, names without a table are theirs.
+// replaced reads the block's columns in place of those around the subquery. In subqueries of it, names without a table
+// are theirs.
 func (d *decorrelation) replaced(n *pg_query.Node, nested bool) *pg_query.Node {
 	if a := n.GetAExpr(); a != nil && !nested && a.Kind == pg_query.A_Expr_Kind_AEXPR_OP {
 		for _, side := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
@@ -201,7 +203,8 @@ func (d *decorrelation) neverNull(s *pg_query.SelectStmt) bool {
 			return true
 		}
 		a := q.GetAExpr()
-		if a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] && (column(a.Lexpr) == c || column(a.Rexpr) == c) {
+		if a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] &&
+			(column(a.Lexpr) == c || column(a.Rexpr) == c) {
 			return true
 		}
 	}
@@ -229,11 +232,13 @@ func (d *decorrelation) exists(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 	out := newSelect()
 	out.TargetList = []*pg_query.Node{target("", pg_query.MakeAConstIntNode(1, -1))}
 	out.FromClause = []*pg_query.Node{subselect(block, alias)}
-	out.WhereClause = and(append(d.matches(alias), operator(">", sqltree.ColumnRef(alias, "a1"), pg_query.MakeAConstIntNode(0, -1))))
+	out.WhereClause = and(append(d.matches(alias), operator(">", sqltree.ColumnRef(alias, "a1"),
+		pg_query.MakeAConstIntNode(0, -1))))
 	return sublink(pg_query.SubLinkType_EXISTS_SUBLINK, out, l.Location)
 }
 
-// scalar reads the released aggregates: over no rows a count is 0 and any other NULL, or all are if it is grouped. Without public columns the subquery is a block already.
+// scalar reads the released aggregates: over no rows a count is 0 and any other NULL, or all are if it is grouped.
+// Without public columns the subquery is a block already.
 func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, conds []*pg_query.Node) *pg_query.Node {
 	alias, counts := d.alias("b"), true
 	var outputs []*pg_query.Node
@@ -272,6 +277,7 @@ func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 	}
 	one.TargetList = []*pg_query.Node{target("one", pg_query.MakeAConstIntNode(1, -1))}
 	out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
-	out.FromClause = []*pg_query.Node{join(pg_query.JoinType_JOIN_LEFT, subselect(one, d.alias("o")), subselect(block, alias), and(d.matches(alias)))}
+	out.FromClause = []*pg_query.Node{join(pg_query.JoinType_JOIN_LEFT, subselect(one, d.alias("o")),
+		subselect(block, alias), and(d.matches(alias)))}
 	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
 }

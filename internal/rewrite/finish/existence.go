@@ -10,12 +10,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// existence gives a statement that asks whether there is a private row, as SELECT 1 FROM t WHERE … LIMIT 1, the form that says so: SELECT 1
-// WHERE EXISTS (SELECT FROM t WHERE …), of which it is one row or none. The order of the rows does not matter. It returns the number of the
-// parameter that has to be 1 for that, or 0.
+// existence gives a statement that asks whether there is a private row, as SELECT 1 FROM t WHERE … LIMIT 1, the form
+// that says so: SELECT 1 WHERE EXISTS (SELECT FROM t WHERE …), of which it is one row or none. The order of the rows
+// does not matter. It returns the number of the parameter that has to be 1 for that, or 0.
 func (c *correlator) existence(s *pg_query.SelectStmt) (limit int) {
 	rows := &pg_query.SelectStmt{ // what is asked, without its constants, order and limit
-		FromClause: s.FromClause, WhereClause: s.WhereClause, LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT, Op: s.Op,
+		FromClause: s.FromClause, WhereClause: s.WhereClause, LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT,
+		Op: s.Op,
 	}
 	limit = int(s.LimitCount.GetParamRef().GetNumber())
 	one := s.LimitCount.GetAConst().GetIval().GetIval() == 1 || limit > 0
@@ -33,7 +34,8 @@ func (c *correlator) existence(s *pg_query.SelectStmt) (limit int) {
 
 // onlyRows says that a query has no clauses but SELECT, FROM, WHERE, ORDER BY, LIMIT and WITH.
 func onlyRows(s *pg_query.SelectStmt) bool {
-	return s.Op == pg_query.SetOperation_SETOP_NONE && len(s.DistinctClause) == 0 && len(s.GroupClause) == 0 && s.HavingClause == nil && len(s.WindowClause) == 0 &&
+	return s.Op == pg_query.SetOperation_SETOP_NONE && len(s.DistinctClause) == 0 && len(s.GroupClause) == 0 &&
+		s.HavingClause == nil && len(s.WindowClause) == 0 &&
 		len(s.LockingClause) == 0 && s.LimitOffset == nil && s.IntoClause == nil && !sqltree.Aggregates(s)
 }
 
@@ -59,5 +61,6 @@ func (t *Template) checkExistence(b *relation.Base) error {
 	if _, value, known := b.Parameter(t.limit); known && value != nil && (*value == "0" || *value == "1") {
 		return nil
 	}
-	return refusal.New(refusal.Rows, "rows of a private table are never returned", pgerr.Hint("Ask whether there is one with LIMIT 1, or count them."))
+	return refusal.New(refusal.Rows, "rows of a private table are never returned",
+		pgerr.Hint("Ask whether there is one with LIMIT 1, or count them."))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// finisher turns a copy of the client's tree into its finish form, in place: every release block becomes a read of its placeholder.
+// finisher turns a copy of the client's tree into its finish form, in place: every release block becomes a read of its
+// placeholder.
 type finisher struct {
 	*Planned
 	levels  []*level // by placeholder
@@ -20,8 +21,9 @@ type finisher struct {
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
 	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that the statement selects from, alone: itself
-	written map[string]string                             // by the output of a query: what the analyst wrote where that is its one call
-	stage   bool                                          // the query is a stage's: the client does not see its columns
+	// by the output of a query: what the analyst wrote where that is its one call
+	written map[string]string
+	stage   bool // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 
 	values    map[string]bool // names of outputs that are computed of aggregates; nil: nothing has asked
@@ -96,7 +98,8 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 // refuseRows refuses an answer of private rows, or of groups that are one unit's each.
 func (b *finisher) refuseRows(s *pg_query.SelectStmt) error {
 	if sqltree.Aggregates(s) {
-		return b.Refuse(refusal.UnitKey, sqltree.FirstTarget(s), "each of these groups holds rows of one person alone, and is never returned",
+		return b.Refuse(refusal.UnitKey, sqltree.FirstTarget(s),
+			"each of these groups holds rows of one person alone, and is never returned",
 			"Aggregate the groups: SELECT avg(n) FROM (SELECT key, count(*) AS n … GROUP BY key) t. Or group by columns with a declared domain.")
 	}
 	return b.Refuse(refusal.Rows, sqltree.FirstTarget(s), "rows of a private table are never returned",
@@ -128,15 +131,16 @@ func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 		if w := b.View(v.RangeVar); w != nil {
 			return b.rewriteView(n, v.RangeVar, w)
 		}
-		return b.Refuse(refusal.BesideReleased, n, fmt.Sprintf("relation %q cannot be combined with released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
+		return b.Refuse(refusal.BesideReleased, n, fmt.Sprintf("relation %q cannot be combined with released aggregates",
+			v.RangeVar.Relname), "Only tables of the policy can.")
 	case *pg_query.Node_RangeFunction:
 		return b.checkFunctions(n)
 	}
 	return b.Refuse(refusal.BesideReleased, n, "this kind of FROM item cannot be combined with released aggregates", "")
 }
 
-// checkFunctions allows generate_series and unnest in FROM. What they are given is computed like any expression over released values, but for
-// subqueries, which have no functions.
+// checkFunctions allows generate_series and unnest in FROM. What they are given is computed like any expression over
+// released values, but for subqueries, which have no functions.
 func (b *finisher) checkFunctions(n *pg_query.Node) error {
 	given := map[*pg_query.FuncCall]bool{}
 	for _, item := range n.GetRangeFunction().GetFunctions() {
@@ -153,7 +157,8 @@ func (b *finisher) checkFunctions(n *pg_query.Node) error {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil && !given[f] {
 			if name := sqltree.FunctionName(f); name != "generate_series" && name != "unnest" {
-				failed = b.Refuse(refusal.BesideReleased, n, fmt.Sprintf("function %s in FROM cannot be combined with released aggregates", name), "Use generate_series and unnest.")
+				failed = b.Refuse(refusal.BesideReleased, n, fmt.Sprintf(
+					"function %s in FROM cannot be combined with released aggregates", name), "Use generate_series and unnest.")
 			}
 		}
 		return failed == nil

@@ -110,7 +110,10 @@ func of(op string, args ...*Formula) *Formula {
 // apply is an operator of others.
 func apply(op string, args ...*Formula) *Formula {
 	f := of(op, args...)
-	if !f.Derived() && slices.ContainsFunc(args, func(x *Formula) bool { return x.Op == FormulaPublic || x.Op == formulaEnd }) {
+	if !f.Derived() && slices.ContainsFunc(args, func(x *Formula) bool {
+		return x.Op == FormulaPublic ||
+			x.Op == formulaEnd
+	}) {
 		return public
 	}
 	unknown := func(x *Formula) bool {

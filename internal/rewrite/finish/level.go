@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// level is one query level that aggregates private rows, taken apart by the statement's analysis: all that has to be planned anew for
-// other values of the parameters.
+// level is one query level that aggregates private rows, taken apart by the statement's analysis: all that has to be
+// planned anew for other values of the parameters.
 type level struct {
 	rows      *pg_query.SelectStmt // FROM and WHERE
 	env       *bind.Env
@@ -30,7 +30,8 @@ type level struct {
 	outputs   map[int]string // by index of the call: the column of the query that is this call and nothing else
 }
 
-// Planned are the release blocks of a statement: planned for values of its parameters or, by its analysis, to see that they can be.
+// Planned are the release blocks of a statement: planned for values of its parameters or, by its analysis, to see that
+// they can be.
 type Planned struct {
 	*bind.Binder
 	Blocks []*release.Block
@@ -118,7 +119,8 @@ func levels(u placeholderRead, blocks []*release.Block) (out []Level) {
 		}
 		for at, l := range all {
 			between := func(m Level) bool {
-				return len(m.Keys) > len(l.Keys) && !slices.ContainsFunc(l.Keys, func(key int) bool { return !slices.Contains(m.Keys, key) })
+				return len(m.Keys) > len(l.Keys) && !slices.ContainsFunc(
+					l.Keys, func(key int) bool { return !slices.Contains(m.Keys, key) })
 			}
 			if at != sums {
 				l.Pairs = nil

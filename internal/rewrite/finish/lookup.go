@@ -8,8 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// aggregateLookup gives aggregates over private rows that read the private row which they are compared with a form that can be released: a
-// lookup query has the aggregate for every key, and a LEFT JOIN finds that of the row (docs/privacy.md P28a).
+// aggregateLookup gives aggregates over private rows that read the private row which they are compared with a form that
+// can be released: a lookup query has the aggregate for every key, and a LEFT JOIN finds that of the row
+// (docs/privacy.md P28a).
 type aggregateLookup struct {
 	*outer
 	s       *pg_query.SelectStmt
@@ -31,7 +32,10 @@ func (c *correlator) lookUpAggregates(s *pg_query.SelectStmt, e *bind.Env) {
 	if err != nil {
 		return
 	}
-	m := &aggregateLookup{outer: &outer{correlator: c, env: e, items: itemsOf(s.FromClause)}, s: s, columns: columns, values: map[string]*pg_query.Node{}, grouped: map[string]bool{}}
+	m := &aggregateLookup{
+		outer: &outer{correlator: c, env: e, items: itemsOf(s.FromClause)}, s: s, columns: columns,
+		values: map[string]*pg_query.Node{}, grouped: map[string]bool{},
+	}
 	conds := sqltree.Conjuncts(s.WhereClause)
 	for i := range conds {
 		conds[i] = m.rewritten(conds[i])
@@ -55,7 +59,8 @@ func hasScalarSubquery(s *pg_query.SelectStmt) bool {
 	return found
 }
 
-// outputs rewrites what is computed of rows: all outputs or, where the query aggregates, its group keys and the arguments of aggregates.
+// outputs rewrites what is computed of rows: all outputs or, where the query aggregates, its group keys and the
+// arguments of aggregates.
 func (m *aggregateLookup) outputs() {
 	rewrite := m.rewritten
 	if sqltree.Aggregates(m.s) {
@@ -119,7 +124,8 @@ func (m *aggregateLookup) below(n *pg_query.Node) *pg_query.Node {
 	})
 }
 
-// rewritten rewrites the subqueries of an expression over rows. What an expression computes of one and of constants alone is computed with it.
+// rewritten rewrites the subqueries of an expression over rows. What an expression computes of one and of constants
+// alone is computed with it.
 func (m *aggregateLookup) rewritten(n *pg_query.Node) *pg_query.Node {
 	return rewriteTree(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetNode() == nil || n.GetRangeSubselect() != nil {
@@ -156,7 +162,8 @@ func rewriteTree(n *pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, bool)
 	return out
 }
 
-// onlySubquery finds the one subquery of an expression that reads nothing else but constants, a scalar one; nil where there is another.
+// onlySubquery finds the one subquery of an expression that reads nothing else but constants, a scalar one; nil where
+// there is another.
 func onlySubquery(n *pg_query.Node) *pg_query.SelectStmt {
 	var found *pg_query.SelectStmt
 	alone := true
@@ -218,12 +225,20 @@ func (m *aggregateLookup) joinedAggregate(n *pg_query.Node, sub *pg_query.Select
 	if otherwise == nil {
 		return x
 	}
-	missing := &pg_query.CaseWhen{Expr: nullTest(sqltree.ColumnRef(alias, lookupKey(0)), pg_query.NullTestType_IS_NULL), Result: otherwise}
-	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: missing}}}, Defresult: x}}}
+	missing := &pg_query.CaseWhen{
+		Expr:   nullTest(sqltree.ColumnRef(alias, lookupKey(0)), pg_query.NullTestType_IS_NULL),
+		Result: otherwise,
+	}
+	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{
+		CaseExpr: &pg_query.CaseExpr{
+			Args:      []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: missing}}},
+			Defresult: x,
+		},
+	}}
 }
 
-// join adds the lookup queries to FROM. Several items become one, joined by the conditions on them: what tells a row's partners has to be known
-// before the outer join.
+// join adds the lookup queries to FROM. Several items become one, joined by the conditions on them: what tells a row's
+// partners has to be known before the outer join.
 func (m *aggregateLookup) join(conds []*pg_query.Node) {
 	s := m.s
 	var kept, on []*pg_query.Node
@@ -243,7 +258,8 @@ func (m *aggregateLookup) join(conds []*pg_query.Node) {
 	}
 	var targets []*pg_query.Node
 	for _, n := range s.TargetList {
-		if ref := n.GetResTarget().GetVal().GetColumnRef(); ref == nil || len(ref.Fields) != 1 || ref.Fields[0].GetAStar() == nil {
+		if ref := n.GetResTarget().GetVal().GetColumnRef(); ref == nil || len(ref.Fields) != 1 ||
+			ref.Fields[0].GetAStar() == nil {
 			targets = append(targets, n)
 			continue
 		}

@@ -20,8 +20,8 @@ func isLookup(s *pg_query.SelectStmt) bool {
 // keyPair is a condition inner = outer of a subquery: an expression over its own columns, and one over those around it.
 type keyPair struct{ inner, outer *pg_query.Node }
 
-// keys takes the conditions of a subquery apart: those that equate its rows with the row around it, and those on its rows alone. No pairs:
-// it reads the row in another way, or is no plain aggregate over private rows.
+// keys takes the conditions of a subquery apart: those that equate its rows with the row around it, and those on its
+// rows alone. No pairs: it reads the row in another way, or is no plain aggregate over private rows.
 func (m *aggregateLookup) keys(sub *pg_query.SelectStmt) (keys []keyPair, conds []*pg_query.Node) {
 	if sub == nil || !plain(sub, false) || !sqltree.Aggregates(sub) || len(sub.TargetList) != 1 {
 		return nil, nil
@@ -99,7 +99,8 @@ func find(r *relation.Relation, ref *pg_query.ColumnRef) (*relation.Column, erro
 	return nil, nil
 }
 
-// keyPair reads a condition inner = outer, where a row outside equals at most one of several keys that differ (docs/privacy.md P4).
+// keyPair reads a condition inner = outer, where a row outside equals at most one of several keys that differ
+// (docs/privacy.md P4).
 func (m *aggregateLookup) keyPair(n *pg_query.Node, own *relation.Relation) (k keyPair, ok bool) {
 	a := n.GetAExpr()
 	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
@@ -116,8 +117,11 @@ func (m *aggregateLookup) keyPair(n *pg_query.Node, own *relation.Relation) (k k
 	return k, false
 }
 
-// stage makes the query that gives the value for every key. Where the keys around are of a public item, its rows are the keys.
-func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_query.Node, value *pg_query.Node) *pg_query.SelectStmt {
+// stage makes the query that gives the value for every key. Where the keys around are of a public item, its rows are
+// the keys.
+func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_query.Node,
+	value *pg_query.Node,
+) *pg_query.SelectStmt {
 	s := newSelect()
 	s.FromClause = sqltree.Clone(sub).FromClause
 	public := m.publicKeys(keys)
@@ -141,7 +145,8 @@ func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds 
 	return s
 }
 
-// publicKeys lists the keys of the rows of one public item that conditions on that item alone leave; nil: the keys are not of one.
+// publicKeys lists the keys of the rows of one public item that conditions on that item alone leave; nil: the keys are
+// not of one.
 func (m *aggregateLookup) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 	var of *pg_query.Node
 	s := newSelect()

@@ -4,7 +4,10 @@ import pg_query "github.com/pganalyze/pg_query_go/v6"
 
 // newSelect makes a SELECT without clauses.
 func newSelect() *pg_query.SelectStmt {
-	return &pg_query.SelectStmt{LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT, Op: pg_query.SetOperation_SETOP_NONE}
+	return &pg_query.SelectStmt{
+		LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT,
+		Op:          pg_query.SetOperation_SETOP_NONE,
+	}
 }
 
 func target(name string, x *pg_query.Node) *pg_query.Node {
@@ -22,11 +25,16 @@ func selectNode(s *pg_query.SelectStmt) *pg_query.Node {
 }
 
 func sublink(kind pg_query.SubLinkType, s *pg_query.SelectStmt, location int32) *pg_query.Node {
-	return &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: &pg_query.SubLink{SubLinkType: kind, Subselect: selectNode(s), Location: location}}}
+	return &pg_query.Node{Node: &pg_query.Node_SubLink{
+		SubLink: &pg_query.SubLink{SubLinkType: kind, Subselect: selectNode(s), Location: location},
+	}}
 }
 
 func join(kind pg_query.JoinType, l, r, on *pg_query.Node) *pg_query.Node {
-	return &pg_query.Node{Node: &pg_query.Node_JoinExpr{JoinExpr: &pg_query.JoinExpr{Jointype: kind, Larg: l, Rarg: r, Quals: on}}}
+	return &pg_query.Node{Node: &pg_query.Node_JoinExpr{JoinExpr: &pg_query.JoinExpr{
+		Jointype: kind, Larg: l, Rarg: r,
+		Quals: on,
+	}}}
 }
 
 // product cross joins FROM items.
@@ -62,7 +70,9 @@ func coalesce(args ...*pg_query.Node) *pg_query.Node {
 }
 
 func greatest(args ...*pg_query.Node) *pg_query.Node {
-	return &pg_query.Node{Node: &pg_query.Node_MinMaxExpr{MinMaxExpr: &pg_query.MinMaxExpr{Op: pg_query.MinMaxOp_IS_GREATEST, Args: args}}}
+	return &pg_query.Node{Node: &pg_query.Node_MinMaxExpr{
+		MinMaxExpr: &pg_query.MinMaxExpr{Op: pg_query.MinMaxOp_IS_GREATEST, Args: args},
+	}}
 }
 
 // when is x where a condition holds, and else NULL.

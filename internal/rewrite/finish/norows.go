@@ -9,10 +9,13 @@ import (
 )
 
 // strict are functions that are NULL where an argument is.
-var strict = []string{"abs", "ceil", "ceiling", "floor", "round", "trunc", "sqrt", "power", "mod", "sign", "date_trunc", "extract", "date_part"}
+var strict = []string{
+	"abs", "ceil", "ceiling", "floor", "round", "trunc", "sqrt", "power", "mod", "sign", "date_trunc",
+	"extract", "date_part",
+}
 
-// overNoRows gives what an expression over aggregates is where there are no rows: a count is 0, and any other aggregate NULL. nil: it is
-// NULL. false: that is not known.
+// overNoRows gives what an expression over aggregates is where there are no rows: a count is 0, and any other aggregate
+// NULL. nil: it is NULL. false: that is not known.
 func overNoRows(n *pg_query.Node) (x *pg_query.Node, ok bool) {
 	if sqltree.IsAggregate(n) {
 		if sqltree.FunctionName(n.GetFuncCall()) == "count" {

@@ -7,8 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// oneValue says that a key of GROUP BY has one value in all rows of the subquery: its WHERE equates it with a public column of the row around.
-// So there is one group, or none.
+// oneValue says that a key of GROUP BY has one value in all rows of the subquery: its WHERE equates it with a public
+// column of the row around. So there is one group, or none.
 func (d *decorrelation) oneValue(key, where *pg_query.Node) bool {
 	if key.GetColumnRef() == nil {
 		return false

@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// maxReads bounds the public queries of a statement that are tried to be read: each is a question to the shadow, and another when it is
-// planned.
+// maxReads bounds the public queries of a statement that are tried to be read: each is a question to the shadow, and
+// another when it is planned.
 const maxReads = 16
 
 // Read takes a public query as one that is read when the statement is planned (docs/privacy.md P4g), once.
@@ -29,7 +29,9 @@ func (c *cutter) Read(b *relation.Base, query *pg_query.SelectStmt, wanted bool)
 		return q, nil
 	}
 	if len(c.reads) == maxReads {
-		return nil, refusal.New(refusal.TooComplex, fmt.Sprintf("private rows are combined with more than %d queries over public tables", maxReads), pgerr.Hint("Combine some of them into one."))
+		return nil, refusal.New(refusal.TooComplex, fmt.Sprintf(
+			"private rows are combined with more than %d queries over public tables", maxReads),
+			pgerr.Hint("Combine some of them into one."))
 	}
 	c.reads[text] = nil
 	if q, err = c.publicQuery(b, query, text); err == nil {
@@ -50,8 +52,8 @@ func (s stagesOf) Read(_ *relation.Base, query *pg_query.SelectStmt, _ bool) (*r
 	return s.reads[text], nil
 }
 
-// publicQuery makes what is read of a query that PostgreSQL takes by itself, so that it reads no row around it, and that names public tables
-// alone; nil: it is none.
+// publicQuery makes what is read of a query that PostgreSQL takes by itself, so that it reads no row around it, and
+// that names public tables alone; nil: it is none.
 func (c *cutter) publicQuery(b *relation.Base, query *pg_query.SelectStmt, text string) (*relation.PublicQuery, error) {
 	if b.Desc.Describe == nil || !namesPublic(b, query) {
 		return nil, nil
@@ -65,7 +67,8 @@ func (c *cutter) publicQuery(b *relation.Base, query *pg_query.SelectStmt, text 
 	for i, column := range columns {
 		ok := false
 		if types[i], ok = b.ReadableType(column.Type); !ok {
-			return nil, refusal.New(refusal.FromItem, fmt.Sprintf("private rows cannot be combined with the column %q of this query over public tables, for its type", column.Name),
+			return nil, refusal.New(refusal.FromItem, fmt.Sprintf(
+				"private rows cannot be combined with the column %q of this query over public tables, for its type", column.Name),
 				pgerr.Hint("Leave it out, or cast it to a number, a text, a date or a boolean."))
 		}
 	}
@@ -77,7 +80,10 @@ func (c *cutter) publicQuery(b *relation.Base, query *pg_query.SelectStmt, text 
 	if err != nil {
 		return nil, err
 	}
-	q.Query = schema.ClientQuery{SQL: arraysOf(t.text[0], types, relation.MaxConstants+1), On: t.on, Columns: len(columns), Clock: t.clock}
+	q.Query = schema.ClientQuery{
+		SQL: arraysOf(t.text[0], types, relation.MaxConstants+1), On: t.on, Columns: len(columns),
+		Clock: t.clock,
+	}
 	for _, a := range t.args {
 		q.Query.Parameters = append(q.Query.Parameters, a.Parameter)
 	}
@@ -108,8 +114,8 @@ func namesPublic(b *relation.Base, query *pg_query.SelectStmt) bool {
 	return public
 }
 
-// plainTexts refuses texts under a collation of their own: constants have the database's. Two columns of which neither has that one cannot be
-// united, and a text that can be with one of "C" and with one of "POSIX" has it.
+// plainTexts refuses texts under a collation of their own: constants have the database's. Two columns of which neither
+// has that one cannot be united, and a text that can be with one of "C" and with one of "POSIX" has it.
 func plainTexts(b *relation.Base, columns []schema.ColumnDescription, text string) error {
 	var names, texts, others []string
 	for i, c := range columns {
@@ -122,11 +128,14 @@ func plainTexts(b *relation.Base, columns []schema.ColumnDescription, text strin
 		return nil
 	}
 	united := func(collation string) string {
-		return fmt.Sprintf("(SELECT %s FROM (%s) AS s (%s) UNION SELECT %s FROM (SELECT ''::pg_catalog.text COLLATE pg_catalog.%q AS t) AS x)",
+		return fmt.Sprintf(
+			"(SELECT %s FROM (%s) AS s (%s) UNION SELECT %s FROM (SELECT ''::pg_catalog.text COLLATE pg_catalog.%q AS t) AS x)",
 			strings.Join(texts, ", "), text, strings.Join(names, ", "), strings.Join(others, ", "), collation)
 	}
 	if _, err := b.Desc.Describe("SELECT 1 FROM " + united("C") + " AS a, " + united("POSIX") + " AS b"); err != nil {
-		return refusal.New(refusal.Collation, "a text of this query over public tables has a collation of its own, and cannot be combined with private rows", pgerr.Hint(`Write COLLATE "default" behind it.`))
+		return refusal.New(refusal.Collation,
+			"a text of this query over public tables has a collation of its own, and cannot be combined with private rows",
+			pgerr.Hint(`Write COLLATE "default" behind it.`))
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// seriesOfOutputs gives a query without FROM whose outputs have one call of generate_series or unnest the form that has it in FROM: both have
-// a row for each of its values.
+// seriesOfOutputs gives a query without FROM whose outputs have one call of generate_series or unnest the form that has
+// it in FROM: both have a row for each of its values.
 func seriesOfOutputs(s *pg_query.SelectStmt) {
 	if len(s.FromClause) > 0 || len(s.ValuesLists) > 0 || sqltree.Aggregates(s) || !outputsAlone(s) {
 		return
@@ -20,7 +20,8 @@ func seriesOfOutputs(s *pg_query.SelectStmt) {
 				return false // what is within would be a call too
 			}
 			switch n.GetNode().(type) {
-			case *pg_query.Node_ResTarget, *pg_query.Node_TypeCast, *pg_query.Node_AExpr, *pg_query.Node_AConst, *pg_query.Node_TypeName, *pg_query.Node_String_, *pg_query.Node_Integer,
+			case *pg_query.Node_ResTarget, *pg_query.Node_TypeCast, *pg_query.Node_AExpr, *pg_query.Node_AConst,
+				*pg_query.Node_TypeName, *pg_query.Node_String_, *pg_query.Node_Integer,
 				*pg_query.Node_ParamRef:
 			case *pg_query.Node_FuncCall:
 				plain = plain && n.GetFuncCall().Over == nil
@@ -48,13 +49,15 @@ func seriesOfOutputs(s *pg_query.SelectStmt) {
 
 // outputsAlone says that a query has nothing but outputs, and perhaps DISTINCT.
 func outputsAlone(s *pg_query.SelectStmt) bool {
-	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WhereClause == nil && len(s.SortClause) == 0 && s.LimitCount == nil && s.LimitOffset == nil && sqltree.DistinctOn(s) == nil
+	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WhereClause == nil && len(s.SortClause) == 0 &&
+		s.LimitCount == nil && s.LimitOffset == nil && sqltree.DistinctOn(s) == nil
 }
 
 // isSeries says that a node is a call whose values may be rows of FROM.
 func isSeries(n *pg_query.Node) bool {
 	f := n.GetFuncCall()
-	if f == nil || f.AggStar || f.AggDistinct || f.FuncVariadic || f.Over != nil || f.AggFilter != nil || len(f.AggOrder) > 0 {
+	if f == nil || f.AggStar || f.AggDistinct || f.FuncVariadic || f.Over != nil || f.AggFilter != nil ||
+		len(f.AggOrder) > 0 {
 		return false
 	}
 	name := sqltree.FunctionName(f)
@@ -65,6 +68,8 @@ func isSeries(n *pg_query.Node) bool {
 func functionItem(call *pg_query.Node, alias, column string) *pg_query.Node {
 	list := &pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: []*pg_query.Node{call, {}}}}}
 	return &pg_query.Node{Node: &pg_query.Node_RangeFunction{RangeFunction: &pg_query.RangeFunction{
-		Functions: []*pg_query.Node{list}, Alias: &pg_query.Alias{Aliasname: alias, Colnames: []*pg_query.Node{pg_query.MakeStrNode(column)}},
+		Functions: []*pg_query.Node{list}, Alias: &pg_query.Alias{Aliasname: alias, Colnames: []*pg_query.Node{
+			pg_query.MakeStrNode(column),
+		}},
 	}}}
 }

@@ -61,7 +61,8 @@ func (b *finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupi
 		}
 		g.sets = product
 		if len(g.sets) > maxSets {
-			return nil, b.Refuse(refusal.GroupingSets, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Every grouping set is a release of its own: name the sets that you need.")
+			return nil, b.Refuse(refusal.GroupingSets, n, fmt.Sprintf("more than %d grouping sets", maxSets),
+				"Every grouping set is a release of its own: name the sets that you need.")
 		}
 	}
 	return g, nil
@@ -136,7 +137,8 @@ func (b *finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Sco
 		return out, nil
 	case pg_query.GroupingSetKind_GROUPING_SET_CUBE:
 		if len(parts) > 5 {
-			return nil, b.Refuse(refusal.GroupingSets, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Use GROUPING SETS.")
+			return nil, b.Refuse(refusal.GroupingSets, n, fmt.Sprintf("more than %d grouping sets", maxSets),
+				"Use GROUPING SETS.")
 		}
 		var out [][]int
 		for mask := 1<<len(parts) - 1; mask >= 0; mask-- {

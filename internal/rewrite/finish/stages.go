@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Statement is a statement that was cut at its release blocks: the queries of its stages, each of which reads the rows of those before it at
-// most, and itself, last.
+// Statement is a statement that was cut at its release blocks: the queries of its stages, each of which reads the rows
+// of those before it at most, and itself, last.
 type Statement struct {
 	Queries []*Template
 	// Outermost says that the statement itself aggregates private rows, and not a subquery of it alone.
@@ -51,10 +51,13 @@ type cutter struct {
 	in catalog.Input
 }
 
-// Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all values of its
-// parameters. query is a copy that Cut changes; in says which names the template may use.
+// Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all
+// values of its parameters. query is a copy that Cut changes; in says which names the template may use.
 func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Statement, error) {
-	c := &cutter{Statement: &Statement{stages: map[string]*relation.Stage{}, reads: map[string]*relation.PublicQuery{}}, in: in}
+	c := &cutter{
+		Statement: &Statement{stages: map[string]*relation.Stage{}, reads: map[string]*relation.PublicQuery{}},
+		in:        in,
+	}
 	t, err := c.cut(b, query, false)
 	if err != nil {
 		return nil, b.Refusal(err)
@@ -65,8 +68,15 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	keyed := stage && isLookup(query)
-	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{}, around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{}, stage: stage, root: query}
-	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around, ends: map[*pg_query.SelectStmt]map[int]bool{}, written: f.written}
+	f := &finisher{
+		Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{},
+		every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{},
+		around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{}, stage: stage, root: query,
+	}
+	correlated := &correlator{
+		Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around,
+		ends: map[*pg_query.SelectStmt]map[int]bool{}, written: f.written,
+	}
 	limit := 0
 	if !stage {
 		limit = correlated.existence(query)
@@ -95,16 +105,20 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	return t, f.checkKeys()
 }
 
-// checkKeys refuses a lookup query whose keys are not known beforehand, or too many: a key that noise hides would change what it means, and rows that
-// main does not get would be paid for.
+// checkKeys refuses a lookup query whose keys are not known beforehand, or too many: a key that noise hides would
+// change what it means, and rows that main does not get would be paid for.
 func (p *Planned) checkKeys() error {
 	k := p.Blocks[len(p.Blocks)-1]
 	if k.Selected {
-		return refusal.New(refusal.AgainstReleased, "rows are compared with an aggregate of the rows that have the same key, whose values are not declared",
-			pgerr.Hint("Declare the values of the key in the policy, or compare with an aggregate over all rows: WHERE x > (SELECT avg(x) FROM t)."))
+		return refusal.New(refusal.AgainstReleased,
+			"rows are compared with an aggregate of the rows that have the same key, whose values are not declared",
+			pgerr.Hint(
+				"Declare the values of the key in the policy, or compare with an aggregate over all rows: WHERE x > (SELECT avg(x) FROM t)."))
 	}
 	if n := k.Product().Len(); n > maxStageRows {
-		return refusal.New(refusal.TooManyGroups, fmt.Sprintf("rows are compared with aggregates of %d keys, and not more than %d may be", n, maxStageRows), pgerr.Hint("Compare with fewer or coarser keys, or narrow those of a public table in WHERE."))
+		return refusal.New(refusal.TooManyGroups, fmt.Sprintf(
+			"rows are compared with aggregates of %d keys, and not more than %d may be", n, maxStageRows),
+			pgerr.Hint("Compare with fewer or coarser keys, or narrow those of a public table in WHERE."))
 	}
 	return nil
 }
@@ -122,7 +136,8 @@ func (c *cutter) Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.
 	s := &relation.Stage{Unique: unique, Rows: maxStageRows}
 	if unique != nil && len(unique) == 0 {
 		s.Rows, s.Limited = 1, true
-	} else if n := query.LimitCount.GetAConst().GetIval(); n != nil && n.Ival > 0 && n.Ival < maxStageRows && query.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT {
+	} else if n := query.LimitCount.GetAConst().GetIval(); n != nil && n.Ival > 0 && n.Ival < maxStageRows &&
+		query.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT {
 		s.Rows, s.Limited = int64(n.Ival), true
 	}
 	if s.Columns, err = described(b, text); err != nil {
@@ -133,7 +148,9 @@ func (c *cutter) Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.
 		return nil, err
 	}
 	if len(c.Queries) == maxStages {
-		return nil, refusal.New(refusal.TooComplex, fmt.Sprintf("private rows are compared with more than %d queries over released values", maxStages), pgerr.Hint("Ask for some of them first, and write their values."))
+		return nil, refusal.New(refusal.TooComplex, fmt.Sprintf(
+			"private rows are compared with more than %d queries over released values", maxStages),
+			pgerr.Hint("Ask for some of them first, and write their values."))
 	}
 	s.Number = len(c.Queries)
 	c.Queries, c.stages[text] = append(c.Queries, t), s
@@ -143,16 +160,20 @@ func (c *cutter) Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.
 // described asks what a stage's rows are like. A query that PostgreSQL does not take by itself reads a row outside.
 func described(b *relation.Base, text string) ([]schema.ColumnDescription, error) {
 	if b.Desc.Describe == nil {
-		return nil, refusal.New(refusal.AgainstReleased, "private rows cannot be compared with an aggregate over private rows here")
+		return nil, refusal.New(refusal.AgainstReleased,
+			"private rows cannot be compared with an aggregate over private rows here")
 	}
 	columns, err := b.Desc.Describe(text)
 	if err != nil {
-		return nil, refusal.New(refusal.AgainstReleased, "this aggregate over private rows reads the row that it is compared with",
-			pgerr.Hint("Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or tie them by nothing but equal keys: WHERE inner.key = outer.key."))
+		return nil, refusal.New(refusal.AgainstReleased,
+			"this aggregate over private rows reads the row that it is compared with",
+			pgerr.Hint(
+				"Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or tie them by nothing but equal keys: WHERE inner.key = outer.key."))
 	}
 	for _, c := range columns {
 		if !relation.StageType(c.Type) {
-			return nil, refusal.New(refusal.AgainstReleased, "private rows cannot be compared with released values of this type", pgerr.Hint("Cast it to a number, a text, a date or a boolean."))
+			return nil, refusal.New(refusal.AgainstReleased, "private rows cannot be compared with released values of this type",
+				pgerr.Hint("Cast it to a number, a text, a date or a boolean."))
 		}
 	}
 	return columns, nil
@@ -201,7 +222,8 @@ func Plan(b *relation.Base, s *Statement) ([]*Planned, error) {
 	return all, nil
 }
 
-// uniqueOutputs finds columns of a query's rows in which no two agree: of one row, none; of groups, their keys. nil: nothing is known.
+// uniqueOutputs finds columns of a query's rows in which no two agree: of one row, none; of groups, their keys. nil:
+// nothing is known.
 func uniqueOutputs(s *pg_query.SelectStmt) []int {
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
 		return nil
@@ -209,7 +231,9 @@ func uniqueOutputs(s *pg_query.SelectStmt) []int {
 	if slices.ContainsFunc(s.TargetList, func(n *pg_query.Node) bool { return returnsRows(n) }) {
 		return nil
 	}
-	if n := s.LimitCount.GetAConst().GetIval(); n != nil && n.Ival == 1 && s.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT || len(s.FromClause) == 0 && len(s.ValuesLists) == 0 || len(s.GroupClause) == 0 && sqltree.Aggregates(s) {
+	if n := s.LimitCount.GetAConst().GetIval(); n != nil && n.Ival == 1 &&
+		s.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT || len(s.FromClause) == 0 && len(s.ValuesLists) == 0 ||
+		len(s.GroupClause) == 0 && sqltree.Aggregates(s) {
 		return []int{}
 	}
 	if len(s.GroupClause) > 0 {
@@ -245,7 +269,8 @@ func groupOutputs(s *pg_query.SelectStmt) []int {
 	return unique
 }
 
-// sameExpression says that two expressions of one query level are the same. A column may be written with its table and without.
+// sameExpression says that two expressions of one query level are the same. A column may be written with its table and
+// without.
 func sameExpression(a, b *pg_query.Node) bool {
 	if sqltree.TreeKey(a) == sqltree.TreeKey(b) {
 		return true
@@ -256,11 +281,13 @@ func sameExpression(a, b *pg_query.Node) bool {
 
 // returnsRows says that an output may make several rows of one. A function that is not known to does.
 func returnsRows(n *pg_query.Node) bool {
-	found := n.GetResTarget().GetVal().GetColumnRef().GetFields() != nil && n.GetResTarget().GetVal().GetColumnRef().Fields[0].GetAStar() != nil
+	found := n.GetResTarget().GetVal().GetColumnRef().GetFields() != nil &&
+		n.GetResTarget().GetVal().GetColumnRef().Fields[0].GetAStar() != nil
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil {
 			switch sqltree.FunctionName(f) {
-			case "generate_series", "unnest", "generate_subscripts", "regexp_matches", "regexp_split_to_table", "string_to_table", "jsonb_array_elements", "json_array_elements":
+			case "generate_series", "unnest", "generate_subscripts", "regexp_matches", "regexp_split_to_table",
+				"string_to_table", "jsonb_array_elements", "json_array_elements":
 				found = true
 			}
 		}

@@ -58,7 +58,9 @@ func (t *Template) OverShown() bool { return t.overShown }
 
 // Answer says what the result columns, and the order, are computed of. place gives the place in the plan of an
 // aggregate of a block, or of a window over its groups.
-func (t *Template) Answer(p *Planned, place func(block, column int, window bool) (int, int)) (list []Output, order *Order) {
+func (t *Template) Answer(p *Planned, place func(block, column int, window bool) (int, int)) (
+	list []Output, order *Order,
+) {
 	placed := func(f *Formula) (out []*Formula) {
 		for set := range p.sets(f) {
 			out = append(out, f.replaced(func(x Formula) *Formula {
@@ -105,8 +107,8 @@ func (p *Planned) sets(f *Formula) int {
 	return most
 }
 
-// Print prints the client's statement over the values that are released of these blocks. index gives the number under which each block
-// is measured.
+// Print prints the client's statement over the values that are released of these blocks. index gives the number under
+// which each block is measured.
 func (t *Template) Print(p *Planned, index []int) Query {
 	f := &printer{planned: p, args: slices.Clone(t.args)}
 	var text strings.Builder
@@ -140,7 +142,9 @@ func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Templ
 		return nil, sqltree.WithoutPosition(err)
 	}
 	if len(r.Supplies) > 0 || len(r.Assignments) > 0 {
-		return nil, refusal.New(refusal.OwnTables, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
+		return nil,
+			refusal.New(refusal.OwnTables, "settings and dpproxy's own tables cannot be used together with private tables",
+				pgerr.Hint("Ask for them in a statement of their own."))
 	}
 	t.on = schema.RouteShadow
 	if r.Route == catalog.Public {
@@ -182,7 +186,8 @@ func (t *Template) split(text string, stubs int) error {
 		if token.Token != pg_query.Token_IDENT || !ok {
 			continue
 		}
-		if i < 4 || i+1 == len(scan.Tokens) || scan.Tokens[i-4].Token != pg_query.Token_ASCII_40 || scan.Tokens[i+1].Token != pg_query.Token_ASCII_41 {
+		if i < 4 || i+1 == len(scan.Tokens) || scan.Tokens[i-4].Token != pg_query.Token_ASCII_40 ||
+			scan.Tokens[i+1].Token != pg_query.Token_ASCII_41 {
 			return fmt.Errorf("the finish query names %s outside its place", placeholder(read))
 		}
 		t.text, t.placeholders = append(t.text, text[from:scan.Tokens[i-4].Start]), append(t.placeholders, read)

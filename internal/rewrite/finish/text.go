@@ -101,7 +101,8 @@ func aggregateOutputs(k *release.Block) []string {
 	return outputs
 }
 
-// groupingOutputs selects the values g1, g2… of GROUPING(…) in a grouping set: a bit for each argument that the set lacks.
+// groupingOutputs selects the values g1, g2… of GROUPING(…) in a grouping set: a bit for each argument that the set
+// lacks.
 func groupingOutputs(u placeholderRead, set []int) []string {
 	var outputs []string
 	for i, args := range u.grouping {
@@ -117,8 +118,8 @@ func groupingOutputs(u placeholderRead, set []int) []string {
 	return outputs
 }
 
-// arrays unnests the parameters of a block, one for each key, release and derived quantity, and names their columns. A block without
-// rows has keys alone.
+// arrays unnests the parameters of a block, one for each key, release and derived quantity, and names their columns. A
+// block without rows has keys alone.
 func (f *printer) arrays(u placeholderRead, k *release.Block, number int) (arrays, names []string) {
 	add := func(name string, a Arg, cast string) {
 		a.Block, a.Whole = number, len(u.summed) > 0
@@ -157,8 +158,8 @@ func summedArg(k *release.Block, call int, oid uint32, what aggregate.Derived) A
 	return Arg{Type: oid, Key: -1, Release: k.Columns[call].Releases[0], Column: &k.Columns[call], Derived: what}
 }
 
-// summedOutputs selects what windows add up over all groups, p1, p2…, with the margin m1, m2… of one group, and the share s1,
-// s2… that is left out.
+// summedOutputs selects what windows add up over all groups, p1, p2…, with the margin m1, m2… of one group, and the
+// share s1, s2… that is left out.
 func (f *printer) summedOutputs(u placeholderRead, k *release.Block, number int) []string {
 	if len(u.summed) == 0 {
 		return nil
@@ -192,7 +193,8 @@ func (f *printer) summedOutputs(u placeholderRead, k *release.Block, number int)
 				margin += "::pg_catalog.numeric"
 			}
 		}
-		outputs = append(outputs, fmt.Sprintf("CASE %s AS p%d", value, call+1), fmt.Sprintf("%s AS m%d", margin, call+1), fmt.Sprintf("%s AS s%d", share, call+1))
+		outputs = append(outputs, fmt.Sprintf("CASE %s AS p%d", value, call+1), fmt.Sprintf("%s AS m%d", margin, call+1),
+			fmt.Sprintf("%s AS s%d", share, call+1))
 	}
 	return outputs
 }
@@ -205,8 +207,8 @@ type Query struct {
 	Args  []Arg
 }
 
-// Stage is a query over the values that are released of a plan's first blocks. Its rows are Given parameters of measure queries of the blocks
-// behind those, and of no others (docs/privacy.md P28).
+// Stage is a query over the values that are released of a plan's first blocks. Its rows are Given parameters of measure
+// queries of the blocks behind those, and of no others (docs/privacy.md P28).
 type Stage struct {
 	Blocks int          // so many blocks are released before it
 	Query  Query        // one row: an array for each column, or NULL where there are no rows
@@ -229,23 +231,26 @@ func stage(s *relation.Stage, rows Query, blocks int) Stage {
 	return out
 }
 
-// arraysOf makes an array of each column of a query, which may be of a domain over the type, and of the first so many rows.
+// arraysOf makes an array of each column of a query, which may be of a domain over the type, and of the first so many
+// rows.
 func arraysOf(sql string, types []string, rows int64) string {
 	var names, arrays []string
 	for i, typ := range types {
 		name := fmt.Sprintf("c%d", i+1)
 		names, arrays = append(names, name), append(arrays, fmt.Sprintf("pg_catalog.array_agg(s.%s::%s)", name, typ))
 	}
-	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM (%s) AS f LIMIT %d) AS s (%s)", strings.Join(arrays, ", "), sql, rows, strings.Join(names, ", "))
+	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM (%s) AS f LIMIT %d) AS s (%s)", strings.Join(arrays, ", "), sql,
+		rows, strings.Join(names, ", "))
 }
 
-// TooLong says that a value of a column is longer than counts in the work of the measure queries that read it (docs/privacy.md P22a).
+// TooLong says that a value of a column is longer than counts in the work of the measure queries that read it
+// (docs/privacy.md P22a).
 func (s Stage) TooLong(column int, value schema.Canonical) bool {
 	return relation.TooLong(s.List.Types[column], value)
 }
 
-// Arg says what a finish parameter is bound to: a client parameter, a column of a stage, a block's key column, a block's release, or a
-// derived quantity of a release or of an aggregate (docs/mechanisms.md, section 8).
+// Arg says what a finish parameter is bound to: a client parameter, a column of a stage, a block's key column, a
+// block's release, or a derived quantity of a release or of an aggregate (docs/mechanisms.md, section 8).
 type Arg struct {
 	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
 	Parameter int    // 1-based client parameter, or 0
@@ -258,7 +263,8 @@ type Arg struct {
 	Whole     bool              `json:",omitempty"` // of all groups of the block, also those that are not shown
 }
 
-// emptyValues prints what stands for the releases of a block without rows: a row of zeros; "" where nothing is released.
+// emptyValues prints what stands for the releases of a block without rows: a row of zeros; "" where nothing is
+// released.
 func emptyValues(k *release.Block) string {
 	var values []string
 	for i := range k.Releases {

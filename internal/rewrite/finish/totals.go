@@ -94,7 +94,8 @@ func (o *grouped) keys(list []*pg_query.Node) bool {
 	for i := range list {
 		sqltree.Visit(list[i], func(n *pg_query.Node) bool {
 			x := o.named(n)
-			aggregated := x != nil && (sqltree.HasWindow(x) || sqltree.Aggregates(&pg_query.SelectStmt{TargetList: []*pg_query.Node{x}}))
+			aggregated := x != nil && (sqltree.HasWindow(x) ||
+				sqltree.Aggregates(&pg_query.SelectStmt{TargetList: []*pg_query.Node{x}}))
 			keys = keys && n.GetSubLink() == nil && (n.GetColumnRef() == nil || x != nil && !aggregated)
 			return keys
 		})
@@ -134,7 +135,10 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 			if name == "" {
 				name = "sum"
 			}
-			if slices.ContainsFunc(inner.TargetList, func(t *pg_query.Node) bool { return sqltree.OutputName(t.GetResTarget()) == name }) {
+			if slices.ContainsFunc(inner.TargetList, func(t *pg_query.Node) bool {
+				return sqltree.OutputName(t.GetResTarget()) ==
+					name
+			}) {
 				name = c.alias("w")
 			}
 			inner.TargetList = append(inner.TargetList, target(name, x))
@@ -244,7 +248,8 @@ func outerJoin(n *pg_query.Node) bool {
 
 // allGroups says that no group of a query is left out by what follows the grouping, and that none makes several rows.
 func allGroups(s *pg_query.SelectStmt) bool {
-	return !slices.ContainsFunc(s.TargetList, returnsRows) && s.HavingClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0
+	return !slices.ContainsFunc(s.TargetList, returnsRows) && s.HavingClause == nil && s.LimitCount == nil &&
+		s.LimitOffset == nil && len(s.DistinctClause) == 0
 }
 
 // additive says that an expression over a group is the sum of what it is over its parts.
@@ -262,11 +267,12 @@ const plainFrame = 1058
 // overAll says that a window function reads all rows.
 func overAll(f *pg_query.FuncCall) bool {
 	w := f.GetOver()
-	return w != nil && w.Name == "" && w.Refname == "" && len(w.PartitionClause)+len(w.OrderClause) == 0 && w.FrameOptions == plainFrame
+	return w != nil && w.Name == "" && w.Refname == "" && len(w.PartitionClause)+len(w.OrderClause) == 0 &&
+		w.FrameOptions == plainFrame
 }
 
-// replaceSums replaces sums of what adds up over groups, and the ends of their intervals, in what a query selects and sorts by. Outputs keep
-// their names.
+// replaceSums replaces sums of what adds up over groups, and the ends of their intervals, in what a query selects and
+// sorts by. Outputs keep their names.
 func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg_query.FuncCall) (x *pg_query.Node)) {
 	replaced := func(n *pg_query.Node) *pg_query.Node {
 		if n.GetNode() == nil {
@@ -312,7 +318,8 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 
 // plainSum says that a call is a sum of one argument, of all rows.
 func plainSum(f *pg_query.FuncCall) bool {
-	return f != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && !f.AggDistinct && len(f.AggOrder) == 0 && f.AggFilter == nil
+	return f != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && !f.AggDistinct && len(f.AggOrder) == 0 &&
+		f.AggFilter == nil
 }
 
 // total is the sum of x over all rows that a query groups, with the type of a sum of such sums, in place of what is

@@ -13,8 +13,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// A window that adds up groups by their keys, as a running total does, reads all groups, shown or not, as they were drawn
-// before anything was kept within its range: what is added up has no bias then, and a margin (docs/privacy.md P20c).
+// A window that adds up groups by their keys, as a running total does, reads all groups, shown or not, as they were
+// drawn before anything was kept within its range: what is added up has no bias then, and a margin (docs/privacy.md
+// P20c).
 
 // window is such a window of a level.
 type window struct {
@@ -54,7 +55,8 @@ func (b *finisher) addGroups(s *pg_query.SelectStmt, alias string, l *level) {
 	}
 	all := newSelect()
 	every := &pg_query.ColumnRef{Fields: []*pg_query.Node{{Node: &pg_query.Node_AStar{AStar: &pg_query.A_Star{}}}}}
-	all.TargetList = append([]*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: every}})}, w.inner...)
+	all.TargetList = append([]*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: every}})},
+		w.inner...)
 	all.FromClause = s.FromClause
 	s.FromClause, s.WhereClause = []*pg_query.Node{subselect(all, alias)}, sqltree.ColumnRef(alias, "shown")
 }
@@ -81,7 +83,8 @@ func (w *windows) replaced(n *pg_query.Node) *pg_query.Node {
 			w.shown = w.shown || aggregatesOver(f)
 			return n, n.GetSubLink() == nil, nil
 		}
-		return when(nullTest(pg_query.MakeAConstIntNode(0, -1), pg_query.NullTestType_IS_NULL), n), true, nil // NULL of its type
+		// NULL of its type
+		return when(nullTest(pg_query.MakeAConstIntNode(0, -1), pg_query.NullTestType_IS_NULL), n), true, nil
 	})
 	if err != nil {
 		panic(err) // the callback gives none
@@ -125,7 +128,8 @@ func (w *windows) number(n *pg_query.Node) int {
 
 // summed finds the call of which a window function is the sum.
 func (w *windows) summed(f *pg_query.FuncCall) (of int, ok bool) {
-	if f.GetOver() == nil || sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 || f.AggDistinct || f.AggFilter != nil || len(w.groups.sets) > 1 || w.having {
+	if f.GetOver() == nil || sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 || f.AggDistinct || f.AggFilter != nil ||
+		len(w.groups.sets) > 1 || w.having {
 		return 0, false
 	}
 	of, ok = w.column(f.Args[0], 'a')
@@ -183,11 +187,13 @@ func (w *windows) ofKeys(over *pg_query.WindowDef) bool {
 	return true
 }
 
-// ofOneKey says that an expression is a column, or the part of one that is a time: it has a value whatever the column is.
+// ofOneKey says that an expression is a column, or the part of one that is a time: it has a value whatever the column
+// is.
 func ofOneKey(n *pg_query.Node) bool {
 	if f := n.GetFuncCall(); f != nil && f.Over == nil {
 		name := sqltree.FunctionName(f)
-		return (name == "date_trunc" || name == "date_part" || name == "extract") && len(f.Args) == 2 && f.Args[0].GetAConst() != nil && f.Args[1].GetColumnRef() != nil
+		return (name == "date_trunc" || name == "date_part" || name == "extract") && len(f.Args) == 2 &&
+			f.Args[0].GetAConst() != nil && f.Args[1].GetColumnRef() != nil
 	}
 	return n.GetColumnRef() != nil
 }
@@ -219,7 +225,8 @@ func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
 	if what == aggregate.DerivedLow {
 		sign = "-"
 	}
-	return when(nullTest(column("m", of+1), pg_query.NullTestType_IS_NOT_NULL), atLeast0(operator(sign, sum, operator("+", noise, leftOut))))
+	return when(nullTest(column("m", of+1), pg_query.NullTestType_IS_NOT_NULL),
+		atLeast0(operator(sign, sum, operator("+", noise, leftOut))))
 }
 
 // aggregatesOver says that a window function aggregates.

@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// rewriteCTEs keeps the CTEs that are computed from released values and drops the private ones, which are expanded where
-// they are used.
+// rewriteCTEs keeps the CTEs that are computed from released values and drops the private ones, which are expanded
+// where they are used.
 func (b *finisher) rewriteCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, error) {
 	if s.WithClause == nil {
 		return e, nil

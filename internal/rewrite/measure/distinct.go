@@ -5,8 +5,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// distinctOf gives groups and the number of distinct values of every group, or the sum of what they add; one unit adds at most m.Hi values
-// to all groups together.
+// distinctOf gives groups and the number of distinct values of every group, or the sum of what they add; one unit adds
+// at most m.Hi values to all groups together.
 func (t *builder) distinctOf(m release.Measurement) query.Query {
 	values := []query.Output{{X: m.Distinct, Name: "v"}}
 	rest := []string{"v"}
@@ -28,13 +28,16 @@ func (t *builder) distinctOf(m release.Measurement) query.Query {
 	if query.IsRow(m.Distinct) { // whose text may be longer than a text can be
 		hash = t.hashed("hash_record_extended", rankedAlias.Column("v"))
 	}
-	order := append([]query.Scalar{hash}, columns(rankedAlias, rest)...) // a total one: a value may come with several integers
+	// a total one: a value may come with several integers
+	order := append([]query.Scalar{hash}, columns(rankedAlias, rest)...)
 	ranked := t.ranked(t.numbered(rows, append([]string{"u"}, rest...)), rest, order, m.Hi)
 	if len(rest) > 1 {
 		return t.addedOnce(ranked)
 	}
 	groups := t.groupNames()
-	return &query.Select{Outputs: append(named(rankedAlias, groups...), distinctValues), From: &query.Derived{Query: ranked, As: rankedAlias}, Groups: len(groups)}
+	return &query.Select{Outputs: append(named(rankedAlias, groups...), distinctValues), From: &query.Derived{
+		Query: ranked, As: rankedAlias,
+	}, Groups: len(groups)}
 }
 
 // distinctValues counts the values of ranked rows.
@@ -42,7 +45,9 @@ var distinctValues = query.Output{X: query.F("count(DISTINCT {})", rankedAlias.C
 
 // countedOnce counts the values of rows that no unit has two of.
 func (t *builder) countedOnce(of query.Query) query.Query {
-	rows := &query.Select{Outputs: append(named(rankedAlias, t.keyNames()...), distinctValues), From: &query.Derived{Query: of, As: rankedAlias}, Groups: len(t.k.Keys)}
+	rows := &query.Select{Outputs: append(named(rankedAlias, t.keyNames()...), distinctValues), From: &query.Derived{
+		Query: of, As: rankedAlias,
+	}, Groups: len(t.k.Keys)}
 	if t.byKeys() {
 		return rows
 	}
@@ -55,9 +60,13 @@ func (t *builder) countedOnce(of query.Query) query.Query {
 // addedOnce adds up s of rows of a group, a value v and an integer s, each row once.
 func (t *builder) addedOnce(rows query.Query) query.Query {
 	groups := t.groupNames()
-	once := &query.Select{Outputs: named(rankedAlias, append(t.groupNames(), "v", "s")...), From: &query.Derived{Query: rows, As: rankedAlias}, Distinct: true}
+	once := &query.Select{Outputs: named(rankedAlias, append(t.groupNames(), "v", "s")...), From: &query.Derived{
+		Query: rows, As: rankedAlias,
+	}, Distinct: true}
 	return &query.Select{
-		Outputs: append(named(rankedAlias, groups...), query.Output{X: query.F("COALESCE(sum({}), 0)", rankedAlias.Column("s")), Name: "m1"}),
-		From:    &query.Derived{Query: once, As: rankedAlias}, Groups: len(groups),
+		Outputs: append(named(rankedAlias, groups...), query.Output{
+			X: query.F("COALESCE(sum({}), 0)", rankedAlias.Column("s")), Name: "m1",
+		}),
+		From: &query.Derived{Query: once, As: rankedAlias}, Groups: len(groups),
 	}
 }

@@ -132,7 +132,10 @@ func (t *builder) groupsOf(ms []release.Measurement) query.Query {
 	for _, m := range numbered("m", len(ms)) {
 		groups = append(groups, query.Output{X: query.F("sum({})", unitsAlias.Column(m)), Name: m})
 	}
-	return &query.Select{Outputs: groups, From: &query.Derived{Query: t.numbered(rows, numbered("m", len(ms))), As: unitsAlias}, Groups: 1}
+	return &query.Select{Outputs: groups, From: &query.Derived{
+		Query: t.numbered(rows, numbered("m", len(ms))),
+		As:    unitsAlias,
+	}, Groups: 1}
 }
 
 // hashed prints a keyed hash of a value.
@@ -140,8 +143,8 @@ func (t *builder) hashed(function string, x query.Scalar) query.Scalar {
 	return query.F("pg_catalog.{}({}, {})", function, x, release.Parameter(pgtype.Int8OID, t.b.HashSeed()))
 }
 
-// part widens a query of count integers, from the block's at-th on, to all of the block's: zeros elsewhere. Under selection
-// units says whether the query has the number of units n.
+// part widens a query of count integers, from the block's at-th on, to all of the block's: zeros elsewhere. Under
+// selection units says whether the query has the number of units n.
 func (t *builder) part(of query.Query, at, count int, units bool) query.Query {
 	width := len(t.k.Measurements)
 	if count == width && (units || !t.k.Selected) {

@@ -6,9 +6,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// numbered replaces the keys of rows by the ordinal o of their combination in the domains, and keeps the columns named in rest.
-// No key of a row but those of public ones leaves main (P10, P26a), and a row joins at most one ordinal, whatever the domains hold: equal values are one row of
-// what is joined, grouped by the very equality that the join compares by (P26).
+// numbered replaces the keys of rows by the ordinal o of their combination in the domains, and keeps the columns named
+// in rest. No key of a row but those of public ones leaves main (P10, P26a), and a row joins at most one ordinal,
+// whatever the domains hold: equal values are one row of what is joined, grouped by the very equality that the join
+// compares by (P26).
 func (t *builder) numbered(rows query.Query, rest []string) query.Query {
 	k := t.k
 	if t.byKeys() {
@@ -29,6 +30,7 @@ func (t *builder) numbered(rows query.Query, rest []string) query.Query {
 			ordinal = query.F("(({} - 1) * {} + {})", ordinal, d.Tuples.Len(), as.Column("o"))
 		}
 	}
-	outputs := append([]query.Output{{X: query.F("{}::pg_catalog.int8", ordinal), Name: "o"}}, named(keyedAlias, rest...)...)
+	outputs := append([]query.Output{{X: query.F("{}::pg_catalog.int8", ordinal), Name: "o"}},
+		named(keyedAlias, rest...)...)
 	return &query.Select{Outputs: outputs, From: from}
 }

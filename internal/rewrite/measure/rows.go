@@ -34,9 +34,9 @@ func (c *conversions) read(m *expr.Measure) query.Scalar { return m.Over(c.name)
 // rowsAlias names the rows below an aggregation.
 var rowsAlias = query.Named("r")
 
-// aggregated selects keys, and the integers of ms as prefix1, prefix2…, of groups by the keys. Where aggregates share a costly conversion
-// it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each; but what other
-// servers read they aggregate as well.
+// aggregated selects keys, and the integers of ms as prefix1, prefix2…, of groups by the keys. Where aggregates share a
+// costly conversion it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it
+// would run for each; but what other servers read they aggregate as well.
 func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Measurement) *query.Select {
 	rows := t.k.Source.MaxRowsPerUnit
 	if t.k.Single() {

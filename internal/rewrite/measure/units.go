@@ -9,8 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// units bounds what each unit adds to all groups together, where nothing proves it (docs/privacy.md P11, P12). Its query has a row for each
-// unit in each group, with the integers s1… of ms and, where a unit may have more rows than it counts with, the rows that they are of.
+// units bounds what each unit adds to all groups together, where nothing proves it (docs/privacy.md P11, P12). Its
+// query has a row for each unit in each group, with the integers s1… of ms and, where a unit may have more rows than it
+// counts with, the rows that they are of.
 type units struct {
 	*builder
 	ms      []release.Measurement
@@ -28,16 +29,20 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 	if u.rowsAt == len(ms) {
 		rows = append(rows[:len(rows):len(rows)], release.Measurement{Where: u.counted})
 	}
-	from := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", rows), append([]string{"u"}, numbered("s", len(rows))...))
+	from := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", rows),
+		append([]string{"u"}, numbered("s", len(rows))...))
 	columns := append(append([]string{"u"}, t.groupNames()...), numbered("s", len(rows))...)
 	from, where := u.picked(from, columns)
 	if windows := u.windows(); len(windows) > 0 {
-		from = &query.Select{Outputs: append(named(unitsAlias, columns...), windows...), From: &query.Derived{Query: from, As: unitsAlias}, Where: where}
+		from = &query.Select{Outputs: append(named(unitsAlias, columns...), windows...), From: &query.Derived{
+			Query: from, As: unitsAlias,
+		}, Where: where}
 		where = nil
 	}
 	if u.weighed {
 		// The planner merges this level into the next, so that only those units are hashed that have too many rows.
-		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"}, query.Output{X: u.hash(), Name: "h"})
+		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"},
+			query.Output{X: u.hash(), Name: "h"})
 		if t.k.ManyGroupsPerUnit {
 			kept = append(kept, named(unitsAlias, "n_all")...)
 			for _, i := range u.totals {
@@ -53,7 +58,10 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 		outputs = append(outputs, query.Output{X: u.number(), Name: "n"})
 	}
 	for i := range ms {
-		outputs = append(outputs, query.Output{X: query.F("COALESCE(sum({}), 0)", u.integer(i)), Name: fmt.Sprintf("m%d", i+1)})
+		outputs = append(outputs, query.Output{
+			X:    query.F("COALESCE(sum({}), 0)", u.integer(i)),
+			Name: fmt.Sprintf("m%d", i+1),
+		})
 	}
 	return &query.Select{Outputs: outputs, From: &query.Derived{Query: from, As: unitsAlias}, Where: where, Groups: groups}
 }
@@ -87,13 +95,17 @@ func (u *units) plan() {
 	}
 }
 
-// picked keeps the groups that a unit counts in, where the policy bounds their number. The condition does it at the next level.
+// picked keeps the groups that a unit counts in, where the policy bounds their number. The condition does it at the
+// next level.
 func (u *units) picked(from query.Query, columns []string) (query.Query, []query.Scalar) {
 	if !u.k.PicksGroups {
 		return from, nil
 	}
 	pick := query.Pick{Partition: []query.Scalar{unitsAlias.Column("u")}, Order: u.pickOrder(unitsAlias)}
-	from = &query.Select{Outputs: append(named(unitsAlias, columns...), query.Output{X: pick, Name: "pick"}), From: &query.Derived{Query: from, As: unitsAlias}}
+	from = &query.Select{
+		Outputs: append(named(unitsAlias, columns...), query.Output{X: pick, Name: "pick"}),
+		From:    &query.Derived{Query: from, As: unitsAlias},
+	}
 	return from, []query.Scalar{query.First{Rank: unitsAlias.Column("pick"), N: u.k.MaxPartitionsContributed}}
 }
 
@@ -121,7 +133,8 @@ func (u *units) windows() []query.Output {
 	return out
 }
 
-// magnitudes adds up what the bound on the i-th integer of a unit holds for, in one group. Several may be more than an int8 holds.
+// magnitudes adds up what the bound on the i-th integer of a unit holds for, in one group. Several may be more than an
+// int8 holds.
 func (u *units) magnitudes(i int) query.Scalar {
 	together := release.Together(u.ms, i)
 	if len(together) == 1 {
@@ -143,8 +156,8 @@ func (u *units) column(i int) query.Column { return unitsAlias.Column(fmt.Sprint
 // rows is the column of the rows of a unit in a group that count against the bound.
 func (u *units) rows() query.Column { return u.column(u.rowsAt) }
 
-// weight is what a group has of its unit's bound: its rows, or 2^31-1 where there are more and the bound is less. A sum of int4 is several
-// times as fast as one of int8.
+// weight is what a group has of its unit's bound: its rows, or 2^31-1 where there are more and the bound is less. A sum
+// of int4 is several times as fast as one of int8.
 func (u *units) weight() query.Scalar {
 	if u.k.Source.MaxRowsPerUnit >= math.MaxInt32 {
 		return u.rows()
@@ -187,14 +200,15 @@ func (u *units) number() query.Scalar {
 	return query.Aggregate{Call: query.Raw("count(*)"), Where: query.F("{} > 0", keptRows)}
 }
 
-// byRows prints the i-th integer of a unit in a group as of the rows that it counts with. A sum given its count is reduced as that count is,
-// so that a mean of the unit's rows stays what it is.
+// byRows prints the i-th integer of a unit in a group as of the rows that it counts with. A sum given its count is
+// reduced as that count is, so that a mean of the unit's rows stays what it is.
 func (u *units) byRows(i int) query.Scalar {
 	m := &u.ms[i]
 	if m.CountsRows(u.counted) {
 		return keptRows
 	}
-	share := query.UnitShare{Whole: u.whole(), X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column("h")}
+	share := query.UnitShare{Whole: u.whole(), X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column(
+		"h")}
 	for _, j := range release.Together(u.ms, i) {
 		if j < i && !m.Total && m.Counts() {
 			share.Before = append(share.Before, u.column(j))

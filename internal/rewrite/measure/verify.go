@@ -10,9 +10,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// measureFunctions are the functions that the measure printer writes without a schema; main's search_path is pg_catalog.
+// measureFunctions are the functions that the measure printer writes without a schema; main's search_path is
+// pg_catalog.
 var measureFunctions = map[string]bool{
-	"count": true, "sum": true, "min": true, "max": true, "bool_and": true, "bool_or": true, "row_number": true, "dense_rank": true,
+	"count": true, "sum": true, "min": true, "max": true, "bool_and": true, "bool_or": true, "row_number": true,
+	"dense_rank": true,
 }
 
 // Verify parses a measure query again and holds it to what a plan may say: one SELECT of known nodes, over the

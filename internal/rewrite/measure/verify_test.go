@@ -9,13 +9,17 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// TestVerifyHoldsQueriesToTheirPlan: a text is refused that is more, or reads more, than one SELECT over the tables of its plan.
+// TestVerifyHoldsQueriesToTheirPlan: a text is refused that is more, or reads more, than one SELECT over the tables of
+// its plan.
 func TestVerifyHoldsQueriesToTheirPlan(t *testing.T) {
 	name := func(relation string) policy.Name { return policy.Name{Schema: "public", Relation: relation} }
 	patients := &policy.Table{Name: name("patients"), Unit: &policy.Unit{Name: "patient", Column: "id"}}
-	visits := &policy.Table{Name: name("visits"), Unit: &policy.Unit{Name: "patient", Via: &policy.Via{Column: "patient", References: name("patients"), ReferencesColumn: "id"}}}
+	visits := &policy.Table{Name: name("visits"), Unit: &policy.Unit{
+		Name: "patient", Via: &policy.Via{Column: "patient", References: name("patients"), ReferencesColumn: "id"},
+	}}
 	staff := &policy.Table{Name: name("staff")}
-	b := relation.New(&schema.Schema{Policy: &policy.Policy{Tables: []*policy.Table{patients, visits, staff}}}, schema.Settings{}, schema.Description{}, "", nil)
+	b := relation.New(&schema.Schema{Policy: &policy.Policy{Tables: []*policy.Table{patients, visits, staff}}},
+		schema.Settings{}, schema.Description{}, "", nil)
 	for text, ok := range map[string]bool{
 		"": true,
 		`SELECT 1::pg_catalog.int8, count(*) FROM ONLY "public"."patients" AS t1 WHERE t1."id" IS NOT NULL`:       true,

@@ -47,7 +47,14 @@ type pgCatalog struct {
 var catalog = readCatalog(catalogText)
 
 func readCatalog(text string) *pgCatalog {
-	c := &pgCatalog{map[uint32]*Type{}, map[uint32]*Type{}, map[string]uint32{}, map[[2]uint32]byte{}, map[string][]*Candidate{}, map[string][]*Candidate{}}
+	c := &pgCatalog{
+		map[uint32]*Type{},
+		map[uint32]*Type{},
+		map[string]uint32{},
+		map[[2]uint32]byte{},
+		map[string][]*Candidate{},
+		map[string][]*Candidate{},
+	}
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		f := strings.Fields(line)
 		switch f[0] {

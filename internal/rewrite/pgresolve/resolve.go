@@ -145,8 +145,8 @@ func most(fit []*Candidate, score func(*Candidate) int) []*Candidate {
 	return out
 }
 
-// byCategory decides on the type category of each unknown literal: string if any candidate takes a string there, else the one
-// that all agree on; and prefers preferred types in it.
+// byCategory decides on the type category of each unknown literal: string if any candidate takes a string there, else
+// the one that all agree on; and prefers preferred types in it.
 func byCategory(in []uint32, fit []*Candidate) []*Candidate {
 	kept := slices.Clone(fit)
 	for i, t := range in {
@@ -210,7 +210,8 @@ func bySameType(in []uint32, fit []*Candidate) *Candidate {
 	return found
 }
 
-// CommonType is select_common_type: the type of CASE, COALESCE, GREATEST, ARRAY and IN. ok is false where PostgreSQL finds none.
+// CommonType is select_common_type: the type of CASE, COALESCE, GREATEST, ARRAY and IN. ok is false where PostgreSQL
+// finds none.
 func CommonType(in []uint32) (oid uint32, ok bool) {
 	if len(in) == 0 {
 		return 0, false

@@ -80,8 +80,10 @@ func checkChoice(t *testing.T, call string, got *pgresolve.Candidate, signature 
 // TestCommonType: the types of CASE, COALESCE and ARRAY.
 func TestCommonType(t *testing.T) {
 	for in, want := range map[string]string{
-		"int4 int4": "int4", "int2 int8": "int8", "int4 numeric": "numeric", "numeric float8": "float8", "int4 unknown": "int4", "unknown unknown": "text",
-		"date timestamp": "timestamp", "timestamp timestamptz": "timestamptz", "text varchar": "text", "varchar text": "varchar", "int4 text": "", "date int4": "", "bool bool": "bool",
+		"int4 int4": "int4", "int2 int8": "int8", "int4 numeric": "numeric", "numeric float8": "float8",
+		"int4 unknown": "int4", "unknown unknown": "text",
+		"date timestamp": "timestamp", "timestamp timestamptz": "timestamptz", "text varchar": "text",
+		"varchar text": "varchar", "int4 text": "", "date int4": "", "bool bool": "bool",
 	} {
 		oid, ok := pgresolve.CommonType(oids(t, in))
 		have := ""

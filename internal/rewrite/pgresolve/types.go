@@ -37,9 +37,11 @@ func IsTime(oid uint32) bool {
 
 // typeNames are the names under which format_type shows the built-in types that casts may name.
 var typeNames = map[uint32]string{
-	pgtype.BoolOID: "boolean", pgtype.Int2OID: "smallint", pgtype.Int4OID: "integer", pgtype.Int8OID: "bigint", pgtype.Float4OID: "real", pgtype.Float8OID: "double precision",
-	pgtype.TimeOID: "time without time zone", pgtype.TimestampOID: "timestamp without time zone", pgtype.TimestamptzOID: "timestamp with time zone",
-	pgtype.BPCharOID: "character", pgtype.VarcharOID: "character varying",
+	pgtype.BoolOID: "boolean", pgtype.Int2OID: "smallint", pgtype.Int4OID: "integer", pgtype.Int8OID: "bigint",
+	pgtype.Float4OID: "real", pgtype.Float8OID: "double precision",
+	pgtype.TimeOID: "time without time zone", pgtype.TimestampOID: "timestamp without time zone",
+	pgtype.TimestamptzOID: "timestamp with time zone",
+	pgtype.BPCharOID:      "character", pgtype.VarcharOID: "character varying",
 }
 
 // Display names a type in messages.
@@ -96,7 +98,8 @@ func QuoteName(s string) string {
 			plain = false
 		}
 	}
-	if plain && s != "left" && s != "right" && s != "position" && s != "overlaps" && s != "like" && s != "substring" && s != "char" && s != "bit" {
+	if plain && s != "left" && s != "right" && s != "position" && s != "overlaps" && s != "like" && s != "substring" &&
+		s != "char" && s != "bit" {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`

@@ -2,8 +2,8 @@ package query
 
 import "fmt"
 
-// The nodes in this file are what a sensitivity rests on: each bounds what one unit adds to an answer. They are types of their own so that
-// tests can take one away, and see that it was needed.
+// The nodes in this file are what a sensitivity rests on: each bounds what one unit adds to an answer. They are types
+// of their own so that tests can take one away, and see that it was needed.
 
 // UnitClamp keeps the integer of one unit in one group within bounds. It is never NULL.
 type UnitClamp struct {
@@ -15,9 +15,9 @@ func (c UnitClamp) write(w *writer) {
 	F("LEAST(GREATEST({}, ({})), {})", c.X, c.Lo, c.Hi).write(w)
 }
 
-// UnitRows counts the rows of a unit in one group as so many whole rows that those of all its groups are at most Most. It has no effect
-// on a unit that has no more. One that has All rows gets ⌊(Upto·Most + phase)/All⌋ less the same of the groups before: that adds up to
-// Most, and over the phases each group has its Rows·Most/All on average.
+// UnitRows counts the rows of a unit in one group as so many whole rows that those of all its groups are at most Most.
+// It has no effect on a unit that has no more. One that has All rows gets ⌊(Upto·Most + phase)/All⌋ less the same of
+// the groups before: that adds up to Most, and over the phases each group has its Rows·Most/All on average.
 type UnitRows struct {
 	Rows      Scalar // in this group
 	Upto, All Scalar // in this group and those before it, and in all; nil: this is the only group
@@ -34,13 +34,15 @@ func (r UnitRows) write(w *writer) {
 	upto := func(rows Scalar) Scalar {
 		return F("pg_catalog.div(({})::pg_catalog.numeric * {} + pg_catalog.mod({}, {}), {})", rows, r.Most, r.Hash, all, all)
 	}
-	F("CASE WHEN {} <= {} THEN {} ELSE ({} - {})::pg_catalog.int8 END", r.All, r.Most, r.Rows, upto(r.Upto), upto(F("{} - {}", r.Upto, r.Rows))).write(w)
+	F("CASE WHEN {} <= {} THEN {} ELSE ({} - {})::pg_catalog.int8 END", r.All, r.Most, r.Rows, upto(r.Upto),
+		upto(F("{} - {}", r.Upto, r.Rows))).write(w)
 }
 
-// UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows to Kept, and rounds
-// it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept. With numbers of other rows before it, which
-// are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together come out within what the sum of all would. Whole holds for
-// units whose rows are all kept, which is most of them, and spares them the rest.
+// UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows
+// to Kept, and rounds it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept. With
+// numbers of other rows before it, which are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together
+// come out within what the sum of all would. Whole holds for units whose rows are all kept, which is most of them, and
+// spares them the rest.
 type UnitShare struct {
 	Whole         Scalar
 	X, Rows, Kept Scalar
@@ -50,7 +52,8 @@ type UnitShare struct {
 
 func (s UnitShare) write(w *writer) {
 	share := func(x Scalar) Scalar {
-		return F("pg_catalog.div({} * {} + pg_catalog.mod(pg_catalog.div({}, 2097152), {}), {})", x, s.Kept, s.Hash, s.Rows, s.Rows)
+		return F("pg_catalog.div({} * {} + pg_catalog.mod(pg_catalog.div({}, 2097152), {}), {})", x, s.Kept, s.Hash, s.Rows,
+			s.Rows)
 	}
 	x := F("({})::pg_catalog.numeric", s.X)
 	reduced := F("pg_catalog.sign({}) * {}", x, share(F("pg_catalog.abs({})", x)))
@@ -61,19 +64,20 @@ func (s UnitShare) write(w *writer) {
 	F("CASE WHEN {} OR {} >= {} THEN {} ELSE ({})::pg_catalog.int8 END", s.Whole, s.Kept, s.Rows, s.X, reduced).write(w)
 }
 
-// UnitTotal reduces an integer of one unit in one group so that the magnitudes of those in all its groups, which are Total, add up to at
-// most Most.
+// UnitTotal reduces an integer of one unit in one group so that the magnitudes of those in all its groups, which are
+// Total, add up to at most Most.
 type UnitTotal struct {
 	X, Total Scalar
 	Most     int64
 }
 
 func (t UnitTotal) write(w *writer) {
-	F("CASE WHEN {} <= {} THEN {} ELSE pg_catalog.div(({})::pg_catalog.numeric * {}, {})::pg_catalog.int8 END", t.Total, t.Most, t.X, t.X, t.Most, t.Total).write(w)
+	F("CASE WHEN {} <= {} THEN {} ELSE pg_catalog.div(({})::pg_catalog.numeric * {}, {})::pg_catalog.int8 END", t.Total,
+		t.Most, t.X, t.X, t.Most, t.Total).write(w)
 }
 
-// Pick numbers the rows of each unit in an order that depends on this unit's rows alone; with Groups, its groups, so that rows of one
-// group have one number.
+// Pick numbers the rows of each unit in an order that depends on this unit's rows alone; with Groups, its groups, so
+// that rows of one group have one number.
 type Pick struct {
 	Partition []Scalar // the unit first
 	Order     []Scalar
@@ -96,9 +100,9 @@ type First struct {
 
 func (f First) write(w *writer) { F("{} <= {}", f.Rank, f.N).write(w) }
 
-// Ordinals gives each row of some arrays of one length its first place there: k1, k2… and o. Rows that are equal by Equalities, a COLLATE
-// clause or nothing for each array, are one, and NULL is equal to NULL; so a row that joins on all of k1, k2… with the same equalities
-// meets at most one.
+// Ordinals gives each row of some arrays of one length its first place there: k1, k2… and o. Rows that are equal by
+// Equalities, a COLLATE clause or nothing for each array, are one, and NULL is equal to NULL; so a row that joins on
+// all of k1, k2… with the same equalities meets at most one.
 type Ordinals struct {
 	Arrays     []Scalar
 	Equalities []string

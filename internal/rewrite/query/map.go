@@ -2,8 +2,8 @@ package query
 
 import "slices"
 
-// Map rebuilds a tree from below: every node is what the functions make of it, once its parts are rebuilt. A nil function keeps nodes
-// as they are.
+// Map rebuilds a tree from below: every node is what the functions make of it, once its parts are rebuilt. A nil
+// function keeps nodes as they are.
 type Map struct {
 	Scalar func(Scalar) Scalar
 	Query  func(Query) Query
@@ -28,7 +28,8 @@ func (m Map) OfScalar(x Scalar) Scalar {
 		v.Call, v.Where = m.OfScalar(v.Call), m.OfScalar(v.Where)
 		x = v
 	case Over:
-		v.Call, v.Partition, v.Order, v.Frame = m.OfScalar(v.Call), m.scalars(v.Partition), m.scalars(v.Order), m.OfScalar(v.Frame)
+		v.Call, v.Partition, v.Order, v.Frame = m.OfScalar(v.Call), m.scalars(v.Partition), m.scalars(v.Order),
+			m.OfScalar(v.Frame)
 		x = v
 	case UnitClamp:
 		v.X = m.OfScalar(v.X)
@@ -37,7 +38,8 @@ func (m Map) OfScalar(x Scalar) Scalar {
 		v.Rows, v.Upto, v.All, v.Hash = m.OfScalar(v.Rows), m.OfScalar(v.Upto), m.OfScalar(v.All), m.OfScalar(v.Hash)
 		x = v
 	case UnitShare:
-		v.Whole, v.X, v.Rows, v.Kept, v.Before, v.Hash = m.OfScalar(v.Whole), m.OfScalar(v.X), m.OfScalar(v.Rows), m.OfScalar(v.Kept), m.scalars(v.Before), m.OfScalar(v.Hash)
+		v.Whole, v.X, v.Rows, v.Kept, v.Before, v.Hash = m.OfScalar(v.Whole), m.OfScalar(v.X), m.OfScalar(v.Rows),
+			m.OfScalar(v.Kept), m.scalars(v.Before), m.OfScalar(v.Hash)
 		x = v
 	case UnitTotal:
 		v.X, v.Total = m.OfScalar(v.X), m.OfScalar(v.Total)

@@ -45,42 +45,93 @@ func TestPrint(t *testing.T) {
 			value(Clamp{X: x, Lo: Integer(0), Hi: Integer(9), Ladder: true}),
 			"SELECT (CASE WHEN t1.x OPERATOR(pg_catalog.<) 0 THEN 0 WHEN t1.x OPERATOR(pg_catalog.>) 9 THEN 9 ELSE t1.x END)",
 		},
-		"Clamp, ladder within": {value(Clamp{X: x, Lo: Integer(0), Ladder: true, Within: y}), `SELECT (CASE WHEN t1.x OPERATOR(pg_catalog.<) 0 THEN 0 ELSE t2."Y" END)`},
-		"UnitClamp":            {value(UnitClamp{X: x, Lo: -3, Hi: 4}), "SELECT LEAST(GREATEST(t1.x, (-3)), 4)"},
-		"Aggregate":            {value(Aggregate{Call: Raw("count(*)")}), "SELECT count(*)"},
-		"Aggregate of some":    {value(Aggregate{Call: F("sum({})", x), Where: F("{} > 0", y)}), `SELECT sum(t1.x) FILTER (WHERE t2."Y" > 0)`},
+		"Clamp, ladder within": {
+			value(Clamp{X: x, Lo: Integer(0), Ladder: true, Within: y}),
+			`SELECT (CASE WHEN t1.x OPERATOR(pg_catalog.<) 0 THEN 0 ELSE t2."Y" END)`,
+		},
+		"UnitClamp": {value(UnitClamp{X: x, Lo: -3, Hi: 4}), "SELECT LEAST(GREATEST(t1.x, (-3)), 4)"},
+		"Aggregate": {value(Aggregate{Call: Raw("count(*)")}), "SELECT count(*)"},
+		"Aggregate of some": {
+			value(Aggregate{Call: F("sum({})", x), Where: F("{} > 0", y)}),
+			`SELECT sum(t1.x) FILTER (WHERE t2."Y" > 0)`,
+		},
 		"Over": {
-			value(Over{Call: Raw("rank()"), Partition: []Scalar{x}, Order: []Scalar{F("{} DESC", y), x}, Frame: Raw("ROWS 1 PRECEDING")}),
+			value(Over{
+				Call: Raw("rank()"), Partition: []Scalar{x}, Order: []Scalar{F("{} DESC", y), x},
+				Frame: Raw("ROWS 1 PRECEDING"),
+			}),
 			`SELECT rank() OVER (PARTITION BY t1.x ORDER BY t2."Y" DESC, t1.x ROWS 1 PRECEDING)`,
 		},
-		"Over unordered":  {value(Over{Call: Raw("rank()"), Partition: []Scalar{x, y}}), `SELECT rank() OVER (PARTITION BY t1.x, t2."Y")`},
-		"Pick":            {value(Pick{Partition: []Scalar{x}, Order: []Scalar{y}}), `SELECT row_number() OVER (PARTITION BY t1.x ORDER BY t2."Y")`},
-		"Pick of groups":  {value(Pick{Partition: []Scalar{x}, Order: []Scalar{y}, Groups: true}), `SELECT dense_rank() OVER (PARTITION BY t1.x ORDER BY t2."Y")`},
-		"First":           {&Select{Outputs: one.Outputs, Where: []Scalar{First{Rank: x, N: 2}}}, "SELECT 1 WHERE t1.x <= 2"},
-		"Subquery":        {value(Subquery{one}), "SELECT (SELECT 1)"},
-		"Exists":          {value(Exists{one}), "SELECT EXISTS (SELECT 1)"},
-		"Compared":        {value(Compared{Left: []Scalar{x}, Op: "<", Word: "ALL", Query: one}), "SELECT (t1.x OPERATOR(pg_catalog.<) ALL (SELECT 1))"},
-		"Compared rows":   {value(Compared{Left: []Scalar{x, y}, Op: "=", Word: "ANY", Query: one}), `SELECT (ROW(t1.x, t2."Y") OPERATOR(pg_catalog.=) ANY (SELECT 1))`},
-		"Table":           {from(visits(a)), `SELECT 1 FROM "public"."visits" AS t1`},
-		"Table alone":     {from(&Table{Name: policy.Name{Schema: `a"b`, Relation: "c"}, Only: true, As: a}), `SELECT 1 FROM ONLY "a""b"."c" AS t1`},
-		"Values":          {from(&Values{Rows: [][]Scalar{{Integer(1), Raw("'a'")}, {Integer(2), Raw("'b'")}}, As: a, Columns: []string{"c1", "c2"}}), "SELECT 1 FROM (VALUES (1, 'a'), (2, 'b')) AS t1 (c1, c2)"},
-		"Function":        {from(&Function{Call: Raw("pg_catalog.unnest($1)"), Ordinality: true, As: Named("v"), Columns: []string{"k", "o"}}), "SELECT 1 FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k, o)"},
+		"Over unordered": {
+			value(Over{Call: Raw("rank()"), Partition: []Scalar{x, y}}),
+			`SELECT rank() OVER (PARTITION BY t1.x, t2."Y")`,
+		},
+		"Pick": {
+			value(Pick{Partition: []Scalar{x}, Order: []Scalar{y}}),
+			`SELECT row_number() OVER (PARTITION BY t1.x ORDER BY t2."Y")`,
+		},
+		"Pick of groups": {
+			value(Pick{Partition: []Scalar{x}, Order: []Scalar{y}, Groups: true}),
+			`SELECT dense_rank() OVER (PARTITION BY t1.x ORDER BY t2."Y")`,
+		},
+		"First":    {&Select{Outputs: one.Outputs, Where: []Scalar{First{Rank: x, N: 2}}}, "SELECT 1 WHERE t1.x <= 2"},
+		"Subquery": {value(Subquery{one}), "SELECT (SELECT 1)"},
+		"Exists":   {value(Exists{one}), "SELECT EXISTS (SELECT 1)"},
+		"Compared": {
+			value(Compared{Left: []Scalar{x}, Op: "<", Word: "ALL", Query: one}),
+			"SELECT (t1.x OPERATOR(pg_catalog.<) ALL (SELECT 1))",
+		},
+		"Compared rows": {
+			value(Compared{Left: []Scalar{x, y}, Op: "=", Word: "ANY", Query: one}),
+			`SELECT (ROW(t1.x, t2."Y") OPERATOR(pg_catalog.=) ANY (SELECT 1))`,
+		},
+		"Table": {from(visits(a)), `SELECT 1 FROM "public"."visits" AS t1`},
+		"Table alone": {
+			from(&Table{Name: policy.Name{Schema: `a"b`, Relation: "c"}, Only: true, As: a}),
+			`SELECT 1 FROM ONLY "a""b"."c" AS t1`,
+		},
+		"Values": {from(&Values{
+			Rows: [][]Scalar{{Integer(1), Raw("'a'")}, {Integer(2), Raw("'b'")}}, As: a,
+			Columns: []string{"c1", "c2"},
+		}), "SELECT 1 FROM (VALUES (1, 'a'), (2, 'b')) AS t1 (c1, c2)"},
+		"Function": {from(&Function{
+			Call: Raw("pg_catalog.unnest($1)"), Ordinality: true, As: Named("v"),
+			Columns: []string{"k", "o"},
+		}), "SELECT 1 FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k, o)"},
 		"Derived":         {from(&Derived{Query: one, As: a}), "SELECT 1 FROM (SELECT 1) AS t1"},
 		"Derived lateral": {from(&Derived{Query: one, As: a, Lateral: true}), "SELECT 1 FROM LATERAL (SELECT 1) AS t1"},
-		"Join":            {from(&Join{Kind: "LEFT", Left: visits(a), Right: visits(b), On: []Scalar{F("{} = {}", x, y), Raw("TRUE")}}), `SELECT 1 FROM ("public"."visits" AS t1 LEFT JOIN "public"."visits" AS t2 ON (t1.x = t2."Y" AND TRUE))`},
-		"Product":         {from(Product{visits(a), visits(b)}), `SELECT 1 FROM ("public"."visits" AS t1 CROSS JOIN "public"."visits" AS t2)`},
-		"Product of one":  {from(Product{visits(a)}), `SELECT 1 FROM "public"."visits" AS t1`},
+		"Join": {
+			from(&Join{Kind: "LEFT", Left: visits(a), Right: visits(b), On: []Scalar{F("{} = {}", x, y), Raw("TRUE")}}),
+			`SELECT 1 FROM ("public"."visits" AS t1 LEFT JOIN "public"."visits" AS t2 ON (t1.x = t2."Y" AND TRUE))`,
+		},
+		"Product": {
+			from(Product{visits(a), visits(b)}),
+			`SELECT 1 FROM ("public"."visits" AS t1 CROSS JOIN "public"."visits" AS t2)`,
+		},
+		"Product of one": {from(Product{visits(a)}), `SELECT 1 FROM "public"."visits" AS t1`},
 		"Select": {
-			&Select{Distinct: true, Outputs: []Output{{x, "k"}, {Raw("count(*)"), ""}}, From: visits(a), Where: []Scalar{Raw("TRUE"), Raw("FALSE")}, Groups: 1, OrderBy: []Scalar{x}, Limit: 5, Fence: FenceAll},
+			&Select{
+				Distinct: true, Outputs: []Output{{x, "k"}, {Raw("count(*)"), ""}}, From: visits(a),
+				Where: []Scalar{Raw("TRUE"), Raw("FALSE")}, Groups: 1, OrderBy: []Scalar{x}, Limit: 5, Fence: FenceAll,
+			},
 			`SELECT DISTINCT t1.x AS k, count(*) FROM "public"."visits" AS t1 WHERE TRUE AND FALSE GROUP BY 1 ORDER BY t1.x LIMIT 5 OFFSET 0`,
 		},
-		"Select of first rows": {&Select{DistinctOn: []Scalar{x, y}, Outputs: one.Outputs, Groups: 2, Fence: FenceParallel}, `SELECT DISTINCT ON (t1.x, t2."Y") 1 GROUP BY 1, 2 OFFSET '0'`},
-		"SetOp":                {&SetOp{Op: "EXCEPT ALL", Of: []Query{one, one, one}}, "SELECT 1 EXCEPT ALL SELECT 1 EXCEPT ALL SELECT 1"},
+		"Select of first rows": {
+			&Select{DistinctOn: []Scalar{x, y}, Outputs: one.Outputs, Groups: 2, Fence: FenceParallel},
+			`SELECT DISTINCT ON (t1.x, t2."Y") 1 GROUP BY 1, 2 OFFSET '0'`,
+		},
+		"SetOp": {
+			&SetOp{Op: "EXCEPT ALL", Of: []Query{one, one, one}},
+			"SELECT 1 EXCEPT ALL SELECT 1 EXCEPT ALL SELECT 1",
+		},
 		"Ordinals": {
 			&Ordinals{Arrays: []Scalar{Raw("$1")}, Equalities: []string{` COLLATE "C"`}},
 			`SELECT v.k1 COLLATE "C" AS k1, min(v.o) AS o FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k1, o) GROUP BY 1`,
 		},
-		"Once": {Once(visits(a), []Scalar{x}), `SELECT NOT EXISTS (SELECT FROM "public"."visits" AS t1 GROUP BY t1.x HAVING count(*) > 1)`},
+		"Once": {
+			Once(visits(a), []Scalar{x}),
+			`SELECT NOT EXISTS (SELECT FROM "public"."visits" AS t1 GROUP BY t1.x HAVING count(*) > 1)`,
+		},
 	} {
 		if got := Print(c.query); got.Text != c.want || len(got.Parameters) > 0 {
 			t.Errorf("%s is printed as\n%s\nwant\n%s", name, got.Text, c.want)
@@ -92,7 +143,10 @@ func TestPrint(t *testing.T) {
 func TestAliasesAreNumberedAsTheyAreNamed(t *testing.T) {
 	build := func(first, second int) Query {
 		l, r := &Alias{ID: first}, &Alias{ID: second}
-		return &Select{Outputs: []Output{{X: l.Column("a")}}, From: &Join{Kind: "INNER", Left: visits(l), Right: visits(r), On: []Scalar{F("{} = {}", l.Column("a"), r.Column("b"))}}}
+		return &Select{Outputs: []Output{{X: l.Column("a")}}, From: &Join{
+			Kind: "INNER", Left: visits(l), Right: visits(r),
+			On: []Scalar{F("{} = {}", l.Column("a"), r.Column("b"))},
+		}}
 	}
 	want := `SELECT t1.a FROM ("public"."visits" AS t1 INNER JOIN "public"."visits" AS t2 ON (t1.a = t2.b))`
 	for _, ids := range [][2]int{{1, 2}, {2, 1}, {40, 17}} {
@@ -128,7 +182,8 @@ func TestParametersAreNumberedOnce(t *testing.T) {
 func TestKey(t *testing.T) {
 	a, b := &Alias{ID: 1}, &Alias{ID: 2}
 	list := []Scalar{
-		nil, Raw("1"), Raw("t000001.x"), a.Column("x"), b.Column("x"), a.Column("y"), F("({})", a.Column("x")), F("({})", b.Column("x")),
+		nil, Raw("1"), Raw("t000001.x"), a.Column("x"), b.Column("x"), a.Column("y"), F("({})", a.Column("x")),
+		F("({})", b.Column("x")),
 		&Parameter{schema.Parameter{Value: text("a")}}, &Parameter{schema.Parameter{Value: text("'a'")}}, &Parameter{},
 	}
 	for i, x := range list {
@@ -160,11 +215,18 @@ func everything(a *Alias) Query {
 		F("{} {}", Subquery{leaf}, Exists{leaf}),
 		Compared{Left: []Scalar{x}, Op: "=", Word: "ANY", Query: leaf})
 	from := Product{
-		&Values{Rows: [][]Scalar{{x}}, As: a}, &Function{Call: x, As: a}, &Derived{Query: &SetOp{Op: "UNION ALL", Of: []Query{leaf, leaf}}, As: a},
-		&Join{Kind: "FULL", Left: visits(a), Right: &Derived{Query: &Ordinals{Arrays: []Scalar{x}, Equalities: []string{""}}, As: a}, On: []Scalar{x}},
+		&Values{Rows: [][]Scalar{{x}}, As: a}, &Function{Call: x, As: a},
+		&Derived{Query: &SetOp{Op: "UNION ALL", Of: []Query{leaf, leaf}}, As: a},
+		&Join{Kind: "FULL", Left: visits(a), Right: &Derived{
+			Query: &Ordinals{Arrays: []Scalar{x}, Equalities: []string{""}},
+			As:    a,
+		}, On: []Scalar{x}},
 	}
 	return &SetOp{Op: "UNION", Of: []Query{
-		&Select{DistinctOn: []Scalar{x}, Outputs: []Output{{X: scalar}}, From: from, Where: []Scalar{x}, OrderBy: []Scalar{x}},
+		&Select{
+			DistinctOn: []Scalar{x}, Outputs: []Output{{X: scalar}}, From: from, Where: []Scalar{x},
+			OrderBy: []Scalar{x},
+		},
 		Once(&Derived{Query: leaf, As: a}, []Scalar{x}),
 	}}
 }
@@ -208,7 +270,9 @@ func TestMapReachesEverything(t *testing.T) {
 // TestMapKeepsWhatItDoesNotTouch: without functions it gives the same query, and it keeps what is empty.
 func TestMapKeepsWhatItDoesNotTouch(t *testing.T) {
 	a := &Alias{ID: 1}
-	for _, tree := range []Query{everything(a), &Select{Outputs: []Output{{X: Clamp{X: a.Column("x")}}, {X: Aggregate{Call: Raw("count(*)")}}}}, &Select{DistinctOn: nil}} {
+	for _, tree := range []Query{everything(a), &Select{
+		Outputs: []Output{{X: Clamp{X: a.Column("x")}}, {X: Aggregate{Call: Raw("count(*)")}}},
+	}, &Select{DistinctOn: nil}} {
 		if same := (Map{}).OfQuery(tree); !reflect.DeepEqual(same, tree) {
 			t.Errorf("%s became %s", Print(tree).Text, Print(same).Text)
 		}

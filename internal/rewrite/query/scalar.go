@@ -35,7 +35,8 @@ func (c Column) write(w *writer) {
 	w.text("." + c.Name)
 }
 
-// Form is a construct of the grammar, an operator or a call: Text is what stands before, between and behind its operands.
+// Form is a construct of the grammar, an operator or a call: Text is what stands before, between and behind its
+// operands.
 type Form struct {
 	Text []string // one more than operands
 	Of   []Scalar
@@ -49,7 +50,8 @@ func (f Form) write(w *writer) {
 	w.text(f.Text[len(f.Of)])
 }
 
-// F makes a Form: every {} of the template is the next operand, a Scalar, a string that is printed as it is, or a whole number.
+// F makes a Form: every {} of the template is the next operand, a Scalar, a string that is printed as it is, or a whole
+// number.
 func F(template string, operands ...any) Form {
 	text := strings.Split(template, "{}")
 	if len(text) != len(operands)+1 {
@@ -102,8 +104,8 @@ func All(conditions ...Scalar) Scalar {
 	return List{" AND ", conditions}
 }
 
-// Clamp keeps a number within bounds; of integers that are never NULL, and of what NULL may not reach. As a ladder it is a CASE, which
-// keeps NULL and which postgres_fdw pushes down. A nil bound is none.
+// Clamp keeps a number within bounds; of integers that are never NULL, and of what NULL may not reach. As a ladder it
+// is a CASE, which keeps NULL and which postgres_fdw pushes down. A nil bound is none.
 type Clamp struct {
 	X, Lo, Hi Scalar
 	Ladder    bool

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// Alias names a FROM item. One with a Label is called that; the others are t1, t2… in the order in which a text first names them, so that
-// equal queries have equal texts, whatever was planned before them.
+// Alias names a FROM item. One with a Label is called that; the others are t1, t2… in the order in which a text first
+// names them, so that equal queries have equal texts, whatever was planned before them.
 type Alias struct {
 	Label string
 	ID    int // without a label: tells the aliases of one plan apart
@@ -44,7 +44,8 @@ func Text(x Scalar) string {
 	return w.out.String()
 }
 
-// Key gives a text that is equal for expressions of one plan that are the same, and for no others. It orders conditions.
+// Key gives a text that is equal for expressions of one plan that are the same, and for no others. It orders
+// conditions.
 func Key(x Scalar) string {
 	switch v := x.(type) {
 	case nil:

@@ -21,8 +21,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Base holds what one planning knows of main, of the session and of parameter values, and what it has found out. Copies share the
-// findings.
+// Base holds what one planning knows of main, of the session and of parameter values, and what it has found out. Copies
+// share the findings.
 type Base struct {
 	sqltree.Text             // of the statement; empty in a view
 	InView       policy.Name // the view whose definition locations count in
@@ -38,7 +38,8 @@ type Base struct {
 	*Foreseen
 }
 
-// Foreseen are the constants that the analysis of a statement found, for all its plans, and the columns that it relied on.
+// Foreseen are the constants that the analysis of a statement found, for all its plans, and the columns that it relied
+// on.
 type Foreseen struct {
 	schema.Constants
 	places map[string]int // of expressions: index into Expressions
@@ -61,7 +62,8 @@ type findings struct {
 
 	CutConditions []string                        // that read numbers of one unit clamped (docs/privacy.md P8e)
 	beyond        [Dropped + 1][]expr.OutOfBounds // by their use
-	dropped       []expr.OutOfBounds              // a subquery that merges or compares rows leaves out those with values beyond
+	// a subquery that merges or compares rows leaves out those with values beyond
+	dropped []expr.OutOfBounds
 
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }
@@ -74,7 +76,10 @@ func New(s *schema.Schema, settings schema.Settings, d schema.Description, text 
 	} else {
 		maps.Copy(relied, f.relied)
 	}
-	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{}, Domains: map[string][]schema.Canonical{}, Relied: relied, listed: map[string][][]*schema.Canonical{}}}
+	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{
+		literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{},
+		Domains: map[string][]schema.Canonical{}, Relied: relied, listed: map[string][][]*schema.Canonical{},
+	}}
 }
 
 // NewAlias names one more FROM item.
@@ -83,9 +88,10 @@ func (b *Base) NewAlias() *query.Alias {
 	return &query.Alias{ID: b.aliases}
 }
 
-// Rely notes a table's column that the plan rests on: one that a name of the statement or of a view is resolved to, whatever becomes of the
-// name, as count(x) is count(*) where x is never NULL; one of a unique index; and one that main is asked to read. No more is known of a plan's
-// tables than these say, so what becomes of other columns moves neither a bound nor a query (docs/privacy.md P1).
+// Rely notes a table's column that the plan rests on: one that a name of the statement or of a view is resolved to,
+// whatever becomes of the name, as count(x) is count(*) where x is never NULL; one of a unique index; and one that main
+// is asked to read. No more is known of a plan's tables than these say, so what becomes of other columns moves neither
+// a bound nor a query (docs/privacy.md P1).
 func (b *Base) Rely(c policy.ColumnOf) { b.Relied[c] = true }
 
 // UsesDomain notes the values of a public column that the plan rests on.
@@ -166,7 +172,8 @@ func (b *Base) Literal(oid uint32, text string) (string, bool, error) {
 	return string(value), true, err
 }
 
-// Holds evaluates a condition that reads no column: one that is never true costs nothing. Before values are known it is foreseen.
+// Holds evaluates a condition that reads no column: one that is never true costs nothing. Before values are known it is
+// foreseen.
 func (b *Base) Holds(c *expr.Expr) (holds, known bool) {
 	value, known, err := b.evaluate(fmt.Sprintf("%s %d %s", b.InView, c.Location(), c.Text()), pgtype.BoolOID, c.SQL())
 	return value != nil && *value == "t", known && err == nil
@@ -191,8 +198,8 @@ func (b *Base) Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (*string,
 	return (*string)(value), known, err
 }
 
-// evaluate has the shadow compute SQL that reads no row. Before values are known it is foreseen; place says which of the statement's
-// expressions it is.
+// evaluate has the shadow compute SQL that reads no row. Before values are known it is foreseen; place says which of
+// the statement's expressions it is.
 func (b *Base) evaluate(place string, oid uint32, sql query.Scalar) (value *schema.Canonical, known bool, err error) {
 	n, foreseen := b.places[place]
 	if b.Lookup == nil {
@@ -255,7 +262,8 @@ func (b *Base) Foreign(r *Relation) bool {
 	})
 }
 
-// MayBeForeign says that another server may evaluate conditions on rows of a relation: that of a foreign table, or of a partition that is one.
+// MayBeForeign says that another server may evaluate conditions on rows of a relation: that of a foreign table, or of a
+// partition that is one.
 func (b *Base) MayBeForeign(r *Relation) bool {
 	return slices.ContainsFunc(r.Tables, func(t *policy.Table) bool {
 		m := b.Schema.Relations[t.Name]
@@ -263,8 +271,8 @@ func (b *Base) MayBeForeign(r *Relation) bool {
 	})
 }
 
-// Distributed says that servers read the rows of a relation each as of a moment of its own: what is true of all rows at one moment need not be so
-// of those that a query reads.
+// Distributed says that servers read the rows of a relation each as of a moment of its own: what is true of all rows at
+// one moment need not be so of those that a query reads.
 func (b *Base) Distributed(r *Relation) bool {
 	return slices.ContainsFunc(r.Tables, func(t *policy.Table) bool {
 		m := b.Schema.Relations[t.Name]

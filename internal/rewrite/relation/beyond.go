@@ -14,7 +14,8 @@ const (
 	Nearest               // an aggregate has the nearest bound
 	Condition             // a condition reads the nearest bound
 	NearestKey            // a key of what a subquery adds up has the nearest bound
-	Dropped               // a subquery that merges or compares rows leaves the row out, which groups of the answer would not
+	// a subquery that merges or compares rows leaves the row out, which groups of the answer would not
+	Dropped
 )
 
 // Beyond are the columns of which a statement uses values beyond their bounds so.
@@ -32,9 +33,9 @@ func (b *Base) NoteBeyond(use Use, columns []expr.OutOfBounds) {
 	}
 }
 
-// Within keeps the rows of a relation in which a key reads no value beyond its bounds: what merges equal rows, or compares them, would take
-// others for equal. The work is done for another relation, which is made of it and has a column c for the key: of which columns that may still have
-// values beyond, and of which no more, is noted.
+// Within keeps the rows of a relation in which a key reads no value beyond its bounds: what merges equal rows, or
+// compares them, would take others for equal. The work is done for another relation, which is made of it and has a
+// column c for the key: of which columns that may still have values beyond, and of which no more, is noted.
 func (b *Base) Within(r, of *Relation, key *expr.Expr, c *expr.Column) {
 	inside := key.AllInside()
 	if inside == nil {
@@ -48,11 +49,12 @@ func (b *Base) Within(r, of *Relation, key *expr.Expr, c *expr.Column) {
 	b.dropped = expr.MergeOutOfBounds(b.dropped, key.Clamped())
 }
 
-// NoteDropped notes the rows that subqueries leave out for values beyond bounds, but those that groups by these keys leave out too, and says whether
-// there may be any.
+// NoteDropped notes the rows that subqueries leave out for values beyond bounds, but those that groups by these keys
+// leave out too, and says whether there may be any.
 func (b *Base) NoteDropped(keys []*expr.Expr) bool {
 	dropped := slices.DeleteFunc(slices.Clone(b.dropped), func(o expr.OutOfBounds) bool {
-		return !o.Possible() || slices.ContainsFunc(keys, func(key *expr.Expr) bool { return slices.Contains(key.Within(), o) })
+		return !o.Possible() ||
+			slices.ContainsFunc(keys, func(key *expr.Expr) bool { return slices.Contains(key.Within(), o) })
 	})
 	b.NoteBeyond(Dropped, dropped)
 	return len(dropped) > 0
@@ -69,7 +71,10 @@ func (b *Base) Beyond() (out []Beyond) {
 		of := Beyond{Use: Use(use), Share: expr.OutOfBoundsShare(columns)}
 		for _, c := range columns {
 			name := c.Column
-			if slices.ContainsFunc(columns, func(o expr.OutOfBounds) bool { return o.Column == c.Column && o.Table != c.Table }) {
+			if slices.ContainsFunc(columns, func(o expr.OutOfBounds) bool {
+				return o.Column == c.Column &&
+					o.Table != c.Table
+			}) {
 				name = c.Table + "." + name
 			}
 			if c.Possible() {

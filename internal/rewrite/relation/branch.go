@@ -8,7 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// branch is a part of a UNION ALL. One that scans a table has rows of that table, each at most once, and those fulfil its conditions.
+// branch is a part of a UNION ALL. One that scans a table has rows of that table, each at most once, and those fulfil
+// its conditions.
 type branch struct {
 	rows   int64 // of one unit
 	proven bool
@@ -21,9 +22,9 @@ type branch struct {
 	claims      *expr.Scanned // what they say, once it is asked for
 }
 
-// scanned notes that the relation is a scan of a table. What is read of a foreign table, or of a partition that is one, is not
-// known to be the table's own rows, compared by the rules of the declared types; and where each of several scans reads rows as of a
-// moment of its own, one row may be in two of them.
+// scanned notes that the relation is a scan of a table. What is read of a foreign table, or of a partition that is one,
+// is not known to be the table's own rows, compared by the rules of the declared types; and where each of several scans
+// reads rows as of a moment of its own, one row may be in two of them.
 func (r *Relation) scanned(t *policy.Table, as *query.Alias, foreign bool) {
 	if r.Private() && !foreign {
 		r.branches = [][]*branch{{{table: t.Name, as: as, tableRows: r.MaxRowsPerUnit, tableProven: r.Proven}}}
@@ -79,7 +80,8 @@ type OneRow struct{ scan *branch }
 // OneRow is nil where the relation's rows are not known to be such rows.
 func (r *Relation) OneRow() *OneRow {
 	parts := r.parts()
-	if one := parts[0][0]; len(parts) == 1 && len(parts[0]) == 1 && one.as != nil && one.tableRows == 1 && one.tableProven {
+	if one := parts[0][0]; len(parts) == 1 && len(parts[0]) == 1 && one.as != nil && one.tableRows == 1 &&
+		one.tableProven {
 		return &OneRow{one}
 	}
 	return nil
@@ -88,8 +90,8 @@ func (r *Relation) OneRow() *OneRow {
 // Excludes says that two relations have rows of one table, and no row of it is in both.
 func (r *OneRow) Excludes(o *OneRow) bool { return r != nil && o != nil && r.scan.excludes(o.scan) }
 
-// boundOf bounds the rows that all branches have of one unit. Branches that exclude each other have, together, rows of their table each at
-// most once: no more than the table has, and proven if that is (docs/privacy.md P8).
+// boundOf bounds the rows that all branches have of one unit. Branches that exclude each other have, together, rows of
+// their table each at most once: no more than the table has, and proven if that is (docs/privacy.md P8).
 func boundOf(groups [][]*branch) (rows int64, proven bool) {
 	proven = true
 	for i, g := range groups {
@@ -108,8 +110,8 @@ func boundOf(groups [][]*branch) (rows int64, proven bool) {
 	return rows, proven
 }
 
-// together adds groups of branches to others, each to the first that it excludes all of. Over a whole UNION ALL, however it is nested, two
-// branches meet once.
+// together adds groups of branches to others, each to the first that it excludes all of. Over a whole UNION ALL,
+// however it is nested, two branches meet once.
 func (b *Base) together(groups, more [][]*branch) [][]*branch {
 	groups = slices.Clone(groups)
 	for _, g := range more {

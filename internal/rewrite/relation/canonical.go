@@ -11,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// CanonicalText prints sql, a value of x's type, so that equal values have one text: 1.0 and 1.00, 0 and −0. What keeps one
-// of several equal values would else keep the spelling of the row that comes first, and which one does may depend on the rows
-// of other units (docs/privacy.md P8). Types whose equal values may have several texts are refused.
+// CanonicalText prints sql, a value of x's type, so that equal values have one text: 1.0 and 1.00, 0 and −0. What keeps
+// one of several equal values would else keep the spelling of the row that comes first, and which one does may depend
+// on the rows of other units (docs/privacy.md P8). Types whose equal values may have several texts are refused.
 func CanonicalText(sql query.Scalar, x *expr.Column) (query.Scalar, error) {
 	base, typmod := x.Type, x.Typmod
 	if x.Base != 0 {
@@ -21,7 +21,8 @@ func CanonicalText(sql query.Scalar, x *expr.Column) (query.Scalar, error) {
 	}
 	own := base != x.Type
 	switch base {
-	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.OIDOID, pgtype.DateOID, pgtype.TimeOID, pgtype.TimestampOID, pgtype.TimestamptzOID,
+	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.OIDOID, pgtype.DateOID, pgtype.TimeOID,
+		pgtype.TimestampOID, pgtype.TimestamptzOID,
 		pgtype.UUIDOID, pgtype.ByteaOID, pgtype.QCharOID:
 		return sql, nil
 	case pgtype.TextOID, pgtype.VarcharOID, pgtype.NameOID:
@@ -54,7 +55,8 @@ func CanonicalText(sql query.Scalar, x *expr.Column) (query.Scalar, error) {
 			return sql, nil
 		}
 	}
-	return nil, refusal.New(refusal.KeyValues, fmt.Sprintf("equal values of %q may be written differently, so rows of one person cannot be told apart by it", x.Name),
+	return nil, refusal.New(refusal.KeyValues, fmt.Sprintf(
+		"equal values of %q may be written differently, so rows of one person cannot be told apart by it", x.Name),
 		pgerr.Hint("Cast it to another type, or leave it out."))
 }
 

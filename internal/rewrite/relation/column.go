@@ -18,7 +18,8 @@ import (
 func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) (*expr.Column, error) {
 	c := &expr.Column{
 		Ref: alias.Column(sqltext.Ident(m.Name)), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
-		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation || m.Collation == "", Chars: m.Width,
+		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation ||
+			m.Collation == "", Chars: m.Width,
 	}
 	if c.Typmod == 0 {
 		c.Typmod = -1
@@ -47,15 +48,16 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 	return c, nil
 }
 
-// PublicValues are the different values of a public column, which the plan then depends on (docs/privacy.md P10). It is refused where they are
-// too many to be listed: what is left out of a list would count as no value.
+// PublicValues are the different values of a public column, which the plan then depends on (docs/privacy.md P10). It is
+// refused where they are too many to be listed: what is left out of a list would count as no value.
 func (b *Base) PublicValues(c policy.ColumnOf, oid uint32) ([]string, error) {
 	values, err := b.Lookup.Distinct(c, oid)
 	if err != nil {
 		return nil, err
 	}
 	if len(values) > schema.MostListed {
-		return nil, refusal.New(refusal.TooManyGroups, fmt.Sprintf("%s.%s has more than %d values", c.Table, c.Column, schema.MostListed), pgerr.Hint("Group by a coarser key."))
+		return nil, refusal.New(refusal.TooManyGroups, fmt.Sprintf("%s.%s has more than %d values", c.Table, c.Column,
+			schema.MostListed), pgerr.Hint("Group by a coarser key."))
 	}
 	b.UsesDomain(c, values)
 	return Texts(values), nil

@@ -58,7 +58,11 @@ type Derived struct {
 
 func NewDerived(b *Base, src *Relation) *Derived {
 	d := &Derived{Source: src, Alias: b.NewAlias(), Passed: map[*Column]*Column{}}
-	d.Result = &Relation{UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven, MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty, Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps, once: src.once}
+	d.Result = &Relation{
+		UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven,
+		MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty,
+		Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps, once: src.once,
+	}
 	if src.Private() {
 		d.Result.public = src.publicPart().holding(src.Conditions)
 		d.Result.public.columns = map[string]publicColumn{}
@@ -76,8 +80,8 @@ func (d *Derived) Pass(c *Column, name string) {
 	}
 }
 
-// PassKey lets a column through whose equal values the subselect merges, in the rows that are within bounds. What is a function of the unit is
-// one value.
+// PassKey lets a column through whose equal values the subselect merges, in the rows that are within bounds. What is a
+// function of the unit is one value.
 func (d *Derived) PassKey(b *Base, c *Column, name string) error {
 	sql := c.Value.Ref
 	if !c.PerUnit {
@@ -109,7 +113,8 @@ func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 	}
 }
 
-// Add computes a column, and beside it whether all that it clamps is within bounds: a key above has no group where it is not.
+// Add computes a column, and beside it whether all that it clamps is within bounds: a key above has no group where it
+// is not.
 func (d *Derived) Add(e *expr.Expr, name string) *Column {
 	c := d.addAs(e, name, e.SQL())
 	if inside := e.AllInside(); inside != nil {

@@ -1,6 +1,6 @@
-// Package relation makes the relations below a release: rows on main, with what is known, and enforced, about them. Each file has one
-// kind of node: how its rows are made, the facts that hold of them (unit, rows per unit, unique sets, bounds), what main has to prove
-// for these, and the line that EXPLAIN shows:
+// Package relation makes the relations below a release: rows on main, with what is known, and enforced, about them.
+// Each file has one kind of node: how its rows are made, the facts that hold of them (unit, rows per unit, unique sets,
+// bounds), what main has to prove for these, and the line that EXPLAIN shows:
 //
 //	scan.go             a table, and the unit of its rows (docs/privacy.md P1)
 //	foreignkeysteps.go  foreign keys that lead to the unit (P2)

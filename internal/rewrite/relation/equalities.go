@@ -14,8 +14,8 @@ type Equalities struct {
 	Ordered  []*expr.Expr // conditions of WHERE that compare by order
 }
 
-// computed says that a column equals at most one of several values that differ among themselves, once the columns of are known: what is
-// computed of those is compared with it as a value of its own type.
+// computed says that a column equals at most one of several values that differ among themselves, once the columns of
+// are known: what is computed of those is compared with it as a value of its own type.
 type computed struct {
 	column *Column
 	of     []*Column
@@ -37,7 +37,8 @@ func (q *Equalities) AddComputed(c *Column, x *expr.Expr) {
 	}
 }
 
-// sources are the columns that an expression is a function of; nil where a subquery computes it, or where it is a constant.
+// sources are the columns that an expression is a function of; nil where a subquery computes it, or where it is a
+// constant.
 func sources(x *expr.Expr) []*Column {
 	var of []*Column
 	for _, c := range x.Columns() {
@@ -71,7 +72,8 @@ func (q *Equalities) tie(a, b []*Column) bool {
 	})
 }
 
-// equated says which columns of a relation the equalities tie to those of items that are there already, or to constants.
+// equated says which columns of a relation the equalities tie to those of items that are there already, or to
+// constants.
 func (q *Equalities) equated(r *Relation, class map[*Column]int, there ...*Relation) map[*Column]bool {
 	return q.tied(r, class, knownClasses(class, there...), there...)
 }

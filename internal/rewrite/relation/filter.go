@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
-// Fix notes that a relation has at most one row where constants, or columns of the query around it, fix a unique set of its
-// columns: no columns at all then tell its rows apart.
+// Fix notes that a relation has at most one row where constants, or columns of the query around it, fix a unique set of
+// its columns: no columns at all then tell its rows apart.
 func (r *Relation) Fix(fixed []*Column, around any) {
 	covered := map[*Column]bool{}
 	for _, c := range fixed {

@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// matchesAll says that, by a foreign key of main, every row of l has a partner in l LEFT JOIN r. Domains alone rest on it: where it is
-// not true, rows without a partner have keys that no domain lists (docs/privacy.md P10c).
+// matchesAll says that, by a foreign key of main, every row of l has a partner in l LEFT JOIN r. Domains alone rest on
+// it: where it is not true, rows without a partner have keys that no domain lists (docs/privacy.md P10c).
 func (b *Base) matchesAll(l, r *Relation, conds []*expr.Expr, equal Equalities) bool {
 	if len(equal.pairs) != 1 || len(expr.Split(conds)) != 1 {
 		return false
@@ -18,18 +18,23 @@ func (b *Base) matchesAll(l, r *Relation, conds []*expr.Expr, equal Equalities) 
 	if slices.Contains(l.Columns, to) {
 		of, to = to, of
 	}
-	if !slices.Contains(l.Columns, of) || !slices.Contains(r.Columns, to) || !of.Value.HasValue() || !of.Value.Bounds.Open() || !to.Value.Bounds.Open() {
+	if !slices.Contains(l.Columns, of) || !slices.Contains(r.Columns, to) || !of.Value.HasValue() ||
+		!of.Value.Bounds.Open() || !to.Value.Bounds.Open() {
 		return false
 	}
 	m := b.Schema.Relations[of.Origin.Table]
 	return m != nil && m.Kind == 'r' && !m.Inherits && b.wholeTable(r, of, to) &&
-		slices.Contains(m.Foreign, schema.ForeignKey{Column: of.Origin.Column, References: to.Origin.Table, ReferencesColumn: to.Origin.Column})
+		slices.Contains(m.Foreign, schema.ForeignKey{
+			Column: of.Origin.Column, References: to.Origin.Table,
+			ReferencesColumn: to.Origin.Column,
+		})
 }
 
-// wholeTable says that a relation has every row of one table that another relation's rows refer to, by the column of to the column key.
-// A scan leaves out none but the rows without unit.
+// wholeTable says that a relation has every row of one table that another relation's rows refer to, by the column of to
+// the column key. A scan leaves out none but the rows without unit.
 func (b *Base) wholeTable(r *Relation, of, key *Column) bool {
-	if _, scan := r.From.(*query.Table); !scan || r.Empty || r.Lateral || len(r.Tables) != 1 || key.Origin.Table != r.Tables[0].Name {
+	if _, scan := r.From.(*query.Table); !scan || r.Empty || r.Lateral || len(r.Tables) != 1 ||
+		key.Origin.Table != r.Tables[0].Name {
 		return false
 	}
 	m, unit := b.Schema.Relations[r.Tables[0].Name], r.Tables[0].Unit
@@ -47,7 +52,8 @@ func (b *Base) wholeTable(r *Relation, of, key *Column) bool {
 	return c != nil && c.NotNull
 }
 
-// matchAll notes that the rows of a LEFT JOIN hold those of both sides, equal in the pairs: columns of r are NULL where they were before.
+// matchAll notes that the rows of a LEFT JOIN hold those of both sides, equal in the pairs: columns of r are NULL where
+// they were before.
 func (r *Relation) matchAll(l *Relation, conds []*expr.Expr, equal Equalities, out *Relation) {
 	out.public = l.publicPart().and(r.publicPart()).holding(conds).equating(equal.pairs)
 	had := map[*Column]bool{}

@@ -21,30 +21,36 @@ func (b *Base) ReachUnit(r *Relation) error {
 			return pgerr.New(pgerr.InternalError, "the foreign-key chain of the policy leaves the private tables")
 		}
 		if !uniqueColumn(m, r.ToUnit.column) {
-			return refusal.New(refusal.Database, fmt.Sprintf("%s.%s is not unique in the main database, so rows of %s cannot be traced to one unit", t.Name.Relation, r.ToUnit.column, r.Tables[0].Name.Relation),
+			return refusal.New(refusal.Database, fmt.Sprintf(
+				"%s.%s is not unique in the main database, so rows of %s cannot be traced to one unit", t.Name.Relation,
+				r.ToUnit.column, r.Tables[0].Name.Relation),
 				pgerr.Hint("Ask the administrator for a unique index on that column."))
 		}
 		alias := b.NewAlias()
-		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{Equals(r.ToUnit.Via.Value.Ref, alias.Column(sqltext.Ident(r.ToUnit.column)))}}
+		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{
+			Equals(r.ToUnit.Via.Value.Ref, alias.Column(sqltext.Ident(r.ToUnit.column))),
+		}}
 		r.Proofs = append(r.Proofs, m.ShapeProof(nil), schema.Proof{Relation: t.Name, Columns: []string{r.ToUnit.column}})
 		r.AddWork(expr.Work{Row: lookupSteps}, r.Size())
 		if t.Unit.Via == nil {
 			return b.joinUnitTable(r, t, m, alias)
 		}
 		var err error
-		if r.ToUnit, err = b.foreignKeyStep(t, &Column{Value: &expr.Column{Ref: alias.Column(sqltext.Ident(t.Unit.Via.Column))}}); err != nil {
+		if r.ToUnit, err = b.foreignKeyStep(
+			t, &Column{Value: &expr.Column{Ref: alias.Column(sqltext.Ident(t.Unit.Via.Column))}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// foreignKeyStep gives the join that a table's foreign key asks for. ReachUnit prints it with =, which finds one row only where both sides
-// are under one equality.
+// foreignKeyStep gives the join that a table's foreign key asks for. ReachUnit prints it with =, which finds one row
+// only where both sides are under one equality.
 func (b *Base) foreignKeyStep(t *policy.Table, via *Column) (*ForeignKeyStep, error) {
 	to := t.Unit.Via
 	if !b.Schema.ViaEquality(t) {
-		return nil, refusal.New(refusal.Database, fmt.Sprintf("%s.%s and %s.%s have types or collations that do not compare as one, so rows of %s cannot be traced to one %s",
+		return nil, refusal.New(refusal.Database, fmt.Sprintf(
+			"%s.%s and %s.%s have types or collations that do not compare as one, so rows of %s cannot be traced to one %s",
 			t.Name.Relation, to.Column, to.References.Relation, to.ReferencesColumn, t.Name.Relation, t.Unit.Name),
 			pgerr.Hint("Ask the administrator to give both columns one type and collation."))
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// indexedRows says of the rows of one scan, filtered, projected or grouped by such columns, how many have one value of a column by which an index
-// finds them, if the columns behind it in the index keep their bounds: for the work of a subquery that equates it (docs/privacy.md P22a).
+// indexedRows says of the rows of one scan, filtered, projected or grouped by such columns, how many have one value of
+// a column by which an index finds them, if the columns behind it in the index keep their bounds: for the work of a
+// subquery that equates it (docs/privacy.md P22a).
 type indexedRows map[*Column]int64
 
 // noteIndexedRows notes what a unique index with these columns says of its first.
@@ -41,8 +42,8 @@ func (k indexedRows) through(passed map[*Column]*Column) indexedRows {
 	return out
 }
 
-// KeepIndexedRows says that a condition on a column that passes through unchanged is one on the source: PostgreSQL evaluates it there. It does for
-// what is computed of single rows, and for group keys.
+// KeepIndexedRows says that a condition on a column that passes through unchanged is one on the source: PostgreSQL
+// evaluates it there. It does for what is computed of single rows, and for group keys.
 func (d *Derived) KeepIndexedRows() {
 	same := map[*Column]*Column{}
 	for c, p := range d.Passed {

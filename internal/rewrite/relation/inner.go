@@ -36,10 +36,11 @@ func (j *JoinGraph) AsRelation() *Relation {
 	return r
 }
 
-// SolveJoins makes one relation of the items of inner joins. where adds what the WHERE clause equates and compares, which joins as ON does.
+// SolveJoins makes one relation of the items of inner joins. where adds what the WHERE clause equates and compares,
+// which joins as ON does.
 //
-// Every private item has to have the same unit as the others in every joined row (docs/privacy.md P4). Rows per unit multiply,
-// except for items of which a unique index lets through at most one row per row of the others.
+// Every private item has to have the same unit as the others in every joined row (docs/privacy.md P4). Rows per unit
+// multiply, except for items of which a unique index lets through at most one row per row of the others.
 func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 	equal := j.Equal
 	if where != nil {
@@ -84,7 +85,8 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, equal *Equalities) (
 		r, facts, err := b.combineFrom(j, i, class, equal)
 		if err != nil {
 			failed = err
-		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && (r.Proven && !best.Proven || r.Proven == best.Proven && len(best.Unique) == 0 && len(r.Unique) > 0) {
+		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit &&
+			(r.Proven && !best.Proven || r.Proven == best.Proven && len(best.Unique) == 0 && len(r.Unique) > 0) {
 			best, perUnit = r, facts
 		}
 		if best != nil && best.Private() && best.MaxRowsPerUnit == 1 && best.Proven && len(best.Unique) > 0 {
@@ -103,14 +105,18 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, equal *Equalities) (
 // joinSteps is what it takes to look at one more item of a join.
 const joinSteps = 8
 
-// combineFrom joins the items in the order that starts with one of them: each next one is found by a unique set where there is one.
-// perUnit says which columns are functions of the unit in that order.
-func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal *Equalities) (_ *Relation, perUnit map[*Column]bool, err error) {
+// combineFrom joins the items in the order that starts with one of them: each next one is found by a unique set where
+// there is one. perUnit says which columns are functions of the unit in that order.
+func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal *Equalities) (
+	_ *Relation, perUnit map[*Column]bool, err error,
+) {
 	items := slices.Clone(j.Items)
 	root := items[start]
 	out := &Relation{
-		Unit: root.Unit, UnitColumns: slices.Clone(root.UnitColumns), UnitName: root.UnitName, MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, MaxRows: root.MaxRows,
-		publicRows: root.publicRows, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order, OrderProofs: root.OrderProofs,
+		Unit: root.Unit, UnitColumns: slices.Clone(root.UnitColumns), UnitName: root.UnitName,
+		MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, MaxRows: root.MaxRows,
+		publicRows: root.publicRows, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order,
+		OrderProofs: root.OrderProofs,
 	}
 	perUnit = map[*Column]bool{}
 	there := []*Relation{root}
@@ -197,9 +203,11 @@ func (r *Relation) takeParts(items []*Relation, root *Relation) {
 	r.From, r.Plan = from, NewPlanNode("join, "+r.RowBound(), inputs...)
 }
 
-// pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. ofUnit says that what it
-// adds is a function of the unit.
-func pickItem(left []*Relation, equated func(*Relation) map[*Column]bool, out *Relation) (next int, set *UniqueSet, ofUnit bool) {
+// pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. ofUnit says
+// that what it adds is a function of the unit.
+func pickItem(left []*Relation, equated func(*Relation) map[*Column]bool, out *Relation) (next int, set *UniqueSet,
+	ofUnit bool,
+) {
 	for i, r := range left {
 		if r.Lateral && i > 0 {
 			continue
@@ -242,7 +250,8 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 	}
 	single := r.MaxRowsPerUnit == 1 && r.Proven
 	r.MaxRows = mostJoined(r, o)
-	r.MaxRowsPerUnit, r.publicRows = saturatingMul(r.MaxRowsPerUnit, o.MaxRowsPerUnit), saturatingMul(r.publicRows, o.publicRows)
+	r.MaxRowsPerUnit, r.publicRows = saturatingMul(r.MaxRowsPerUnit, o.MaxRowsPerUnit),
+		saturatingMul(r.publicRows, o.publicRows)
 	r.Proven = r.Proven && o.Proven
 	r.Unique = nil
 	if single {
@@ -271,7 +280,8 @@ func (r *Relation) uniquePerUnit(o *Relation) []UniqueSet {
 	return sets
 }
 
-// mostJoined bounds the rows of an inner join: each row of one side meets as many of the other as a unit has there. 0: no bound is known.
+// mostJoined bounds the rows of an inner join: each row of one side meets as many of the other as a unit has there. 0:
+// no bound is known.
 func mostJoined(r, o *Relation) int64 {
 	most := saturatingMul(r.MaxRows, o.MaxRowsPerUnit)
 	if o.Private() && !o.Lateral && o.MaxRows > 0 {

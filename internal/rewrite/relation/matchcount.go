@@ -13,8 +13,9 @@ import (
 // mostRanges bounds the rows whose ranges are compared with each other, every one with every other.
 const mostRanges = 2000
 
-// matchCount asks for the most rows of a public relation that one row of a join can match together: they agree in the values that the join
-// equates, and the ranges that it demands overlap at the beginning of one of them (docs/privacy.md P4e).
+// matchCount asks for the most rows of a public relation that one row of a join can match together: they agree in the
+// values that the join equates, and the ranges that it demands overlap at the beginning of one of them (docs/privacy.md
+// P4e).
 type matchCount struct {
 	r      *Relation
 	values []query.Scalar
@@ -36,7 +37,8 @@ func newMatchCount(r *Relation, equated map[*Column]bool, conds []*expr.Expr, ot
 			for _, of := range []expr.Comparison{of, of.Mirrored()} {
 				own, other := sources(of.Left), sources(of.Right)
 				switch {
-				case len(own) == 0 || len(other) == 0 || !within(own, r) || !within(other, others...) || !expr.ComparedAs(of.Left, of.Right):
+				case len(own) == 0 || len(other) == 0 || !within(own, r) || !within(other, others...) ||
+					!expr.ComparedAs(of.Left, of.Right):
 				case of.Name == "=":
 					a.values = append(a.values, of.Left.SQL())
 				case of.Name != "<>" && ordered(of.Left.Type()):
@@ -61,7 +63,8 @@ type limit struct {
 
 // ordered says that < of a type is a total order, which its = belongs to.
 func ordered(oid uint32) bool {
-	return pgresolve.IsInt(oid) || pgresolve.IsTime(oid) && oid != pgtype.IntervalOID || oid == pgtype.NumericOID || oid == pgtype.DateOID
+	return pgresolve.IsInt(oid) || pgresolve.IsTime(oid) && oid != pgtype.IntervalOID || oid == pgtype.NumericOID ||
+		oid == pgtype.DateOID
 }
 
 // takeRange takes two limits of one value, from below and from above.
@@ -125,7 +128,9 @@ func (a matchCount) counts() *query.Select {
 	out.Outputs = append(out.Outputs, query.Output{X: at.Column("lo")})
 	out.Groups = len(out.Outputs)
 	out.Outputs = append(out.Outputs, query.Output{X: query.Raw("count(*)"), Name: "n"})
-	out.From = &query.Join{Kind: "INNER", Left: &query.Derived{Query: begins, As: at}, Right: &query.Derived{Query: a.rows(), As: all}, On: on}
+	out.From = &query.Join{Kind: "INNER", Left: &query.Derived{Query: begins, As: at}, Right: &query.Derived{
+		Query: a.rows(), As: all,
+	}, On: on}
 	return out
 }
 
@@ -139,5 +144,7 @@ func (a matchCount) atMost(n int64) query.Query {
 
 func (a matchCount) of(form string) query.Query {
 	g := query.Named("g")
-	return &query.Select{Outputs: []query.Output{{X: query.F(form, g.Column("n"))}}, From: &query.Derived{Query: a.counts(), As: g}}
+	return &query.Select{Outputs: []query.Output{{X: query.F(form, g.Column("n"))}}, From: &query.Derived{
+		Query: a.counts(), As: g,
+	}}
 }

@@ -17,18 +17,22 @@ import (
 // maxMultiplicity bounds the public rows that one row may match in a join: beyond, an answer would be noise alone.
 const maxMultiplicity = MaxConstants
 
-// mayMultiply says that a row of a join may match more than one of the relation's, and that how many is a public fact: rows of the statement
-// itself beside other items are as many as they are.
+// mayMultiply says that a row of a join may match more than one of the relation's, and that how many is a public fact:
+// rows of the statement itself beside other items are as many as they are.
 func (r *Relation) mayMultiply() bool {
 	return !r.Private() && (r.MaxRowsPerUnit == 0 || r.constants && !r.Lateral && r.MaxRowsPerUnit > 1)
 }
 
-// boundMultiplicity bounds the rows of a public relation that one row of the other items matches: the most that the join's conditions let
-// match one row together (matchCount). How many these are is read when the statement is planned, and comes with what main has to
-// prove for it when it measures (docs/privacy.md P4e). equated are columns that the join ties to those of others, or to constants.
-func (b *Base) boundMultiplicity(r *Relation, equated map[*Column]bool, conds []*expr.Expr, others ...*Relation) (*Relation, error) {
+// boundMultiplicity bounds the rows of a public relation that one row of the other items matches: the most that the
+// join's conditions let match one row together (matchCount). How many these are is read when the statement is planned,
+// and comes with what main has to prove for it when it measures (docs/privacy.md P4e). equated are columns that the
+// join ties to those of others, or to constants.
+func (b *Base) boundMultiplicity(r *Relation, equated map[*Column]bool, conds []*expr.Expr, others ...*Relation) (
+	*Relation, error,
+) {
 	if slices.ContainsFunc(r.Columns, func(c *Column) bool { return c.Stage != nil }) {
-		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with the aggregates of %s may multiply private rows", itemName(r)),
+		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf(
+			"the join with the aggregates of %s may multiply private rows", itemName(r)),
 			pgerr.Hint("Join them on the columns that they are grouped by, or add a LIMIT to them."))
 	}
 	a := newMatchCount(r, equated, conds, others)
@@ -36,7 +40,8 @@ func (b *Base) boundMultiplicity(r *Relation, equated map[*Column]bool, conds []
 		return r, nil
 	}
 	if r.Lateral || b.MayBeForeign(r) || b.Distributed(r) || !query.Closed(a.rows()) {
-		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
+		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with public table %s may multiply private rows",
+			itemName(r)),
 			pgerr.Hint("Join public tables on their primary key or another unique key."))
 	}
 	out := *r
@@ -53,7 +58,8 @@ func (b *Base) boundMultiplicity(r *Relation, equated map[*Column]bool, conds []
 		return nil, err
 	}
 	if n > maxMultiplicity {
-		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("a row of the join meets up to %d rows of public table %s", n, itemName(r)),
+		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf(
+			"a row of the join meets up to %d rows of public table %s", n, itemName(r)),
 			pgerr.Hint("Join public tables on their primary key or another unique key."))
 	}
 	out.MaxRowsPerUnit = max(1, n)

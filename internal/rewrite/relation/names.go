@@ -13,8 +13,8 @@ import (
 // Names are those by which a statement can read columns of tables: no others are resolved (Scope.Column). nil: all are.
 type Names map[string]bool
 
-// Add adds the names in a tree; false: it may read columns that it does not name, or reads them by their places. views adds those in the
-// definition of a view, and says the same of it.
+// Add adds the names in a tree; false: it may read columns that it does not name, or reads them by their places. views
+// adds those in the definition of a view, and says the same of it.
 func (names Names) Add(n *pg_query.Node, views func(*pg_query.RangeVar) bool) bool {
 	known := true
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
@@ -33,8 +33,9 @@ func (names Names) Add(n *pg_query.Node, views func(*pg_query.RangeVar) bool) bo
 	return known
 }
 
-// readable are the columns of a table that the statement can read, and those by which rows are found and told apart, in their order. Of a table
-// of many columns most statements read a few, and describing the others would take most of their time.
+// readable are the columns of a table that the statement can read, and those by which rows are found and told apart, in
+// their order. Of a table of many columns most statements read a few, and describing the others would take most of
+// their time.
 func (b *Base) readable(m *schema.Relation, t *policy.Table) (columns []*schema.Column) {
 	own := slices.Concat(m.Unique...)
 	if t.Unit != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// TotalOrder orders the rows of one unit so that the rows that it leaves equal are alike in every column that can be named: a key of the
-// rows, with what main has to prove of it, or all columns (docs/privacy.md P8c). work is what ordering by all columns adds for a row.
+// TotalOrder orders the rows of one unit so that the rows that it leaves equal are alike in every column that can be
+// named: a key of the rows, with what main has to prove of it, or all columns (docs/privacy.md P8c). work is what
+// ordering by all columns adds for a row.
 func (r *Relation) TotalOrder() (order []query.Scalar, proofs []schema.Proof, work expr.Work, err error) {
 	if r.Order != nil {
 		return r.Order, r.OrderProofs, expr.Work{}, nil
@@ -32,8 +33,8 @@ func (r *Relation) TotalOrder() (order []query.Scalar, proofs []schema.Proof, wo
 	return order, nil, work, nil
 }
 
-// spelling prints what two values of a column have in common only if no expression can tell them apart: equal values may be written
-// differently, as 1.0 and 1.00 are, or 30 days and a month.
+// spelling prints what two values of a column have in common only if no expression can tell them apart: equal values
+// may be written differently, as 1.0 and 1.00 are, or 30 days and a month.
 func spelling(c *Column) (query.Scalar, error) {
 	x := c.Value
 	base, typmod := x.Type, x.Typmod
@@ -49,8 +50,10 @@ func spelling(c *Column) (query.Scalar, error) {
 		return query.F(`pg_catalog.interval_send({})`, x.Ref), nil
 	case base == pgtype.BoolOID, base == pgtype.UUIDOID:
 		return x.Ref, nil
-	case base == pgtype.BPCharOID && typmod < 0: // its blanks at the end are no part of its text, and octet_length counts them
-		return nil, refusal.New(refusal.RowOrder, fmt.Sprintf("these rows have no known key, and values of %s that look alike may differ in blanks", nameOf(c)),
+	// its blanks at the end are no part of its text, and octet_length counts them
+	case base == pgtype.BPCharOID && typmod < 0:
+		return nil, refusal.New(refusal.RowOrder, fmt.Sprintf(
+			"these rows have no known key, and values of %s that look alike may differ in blanks", nameOf(c)),
 			pgerr.Hint("Cast the column to text in a subquery, or ask the administrator for a primary key on the table."))
 	}
 	return query.F(`({})::pg_catalog.text COLLATE pg_catalog."C"`, x.Ref), nil

@@ -11,7 +11,9 @@ import (
 )
 
 // OuterJoin makes the relation of a LEFT, RIGHT or FULL join (docs/privacy.md P5, P6).
-func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, conds []*expr.Expr, equal Equalities, using []string) (*Relation, error) {
+func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, conds []*expr.Expr, equal Equalities,
+	using []string,
+) (*Relation, error) {
 	shown := append(slices.Clone(l.Columns), r.Columns...)
 	if kind == pg_query.JoinType_JOIN_RIGHT {
 		l, r = r, l
@@ -25,8 +27,9 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		return b.publicLeftJoin(n, keptJoin{l, r, conds, equal, using}, shown)
 	}
 	if kind == pg_query.JoinType_JOIN_FULL && l.Private() != r.Private() {
-		return nil, b.Refuse(refusal.PublicRowsKept, n, "an outer join that keeps the rows of a public table cannot be counted",
-			"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
+		return nil,
+			b.Refuse(refusal.PublicRowsKept, n, "an outer join that keeps the rows of a public table cannot be counted",
+				"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
 	}
 	set, ties, err := b.matchedOnce(kind, l, r, equal)
 	if err != nil {
@@ -44,9 +47,11 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 	return b.leftJoin(l, r, conds, equal, set, shown, using), nil
 }
 
-// matchedOnce proves that both sides of an outer join have one unit in every joined row, with ties among its conditions. It gives the unique
-// set by which a row of l meets at most one of r; nil where it may meet several.
-func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalities) (once *UniqueSet, ties []query.Scalar, err error) {
+// matchedOnce proves that both sides of an outer join have one unit in every joined row, with ties among its
+// conditions. It gives the unique set by which a row of l meets at most one of r; nil where it may meet several.
+func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalities) (once *UniqueSet,
+	ties []query.Scalar, err error,
+) {
 	class := equal.classes()
 	bothPrivate := l.Private() && r.Private()
 	if bothPrivate {
@@ -64,11 +69,16 @@ func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalit
 }
 
 // leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.
-func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, set *UniqueSet, shown []*Column, using []string) *Relation {
+func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, set *UniqueSet, shown []*Column,
+	using []string,
+) *Relation {
 	out := &Relation{
-		Unit: l.Unit, ToUnit: l.ToUnit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
-		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty,
-		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
+		Unit: l.Unit, ToUnit: l.ToUnit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit,
+		Proven: l.Proven, MaxRows: l.MaxRows,
+		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps,
+		Empty: l.Empty,
+		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...),
+		Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
 	out.addJoinWork(r, set)
 	out.multiply(r, set)
@@ -97,9 +107,11 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, se
 	return out
 }
 
-// sameUnitOuter does what sameUnit does where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
-// that is kept reaches its unit by a join of its own.
-func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*Column]int) (ties []query.Scalar, err error) {
+// sameUnitOuter does what sameUnit does where a side's rows may stay without a partner: there the other side's unit is
+// NULL, so a side that is kept reaches its unit by a join of its own.
+func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*Column]int) (ties []query.Scalar,
+	err error,
+) {
 	kept := []*Relation{l}
 	if kind == pg_query.JoinType_JOIN_FULL {
 		kept = append(kept, r)
@@ -144,7 +156,9 @@ func (r *Relation) hideMerged(using []string, optional *Relation) {
 }
 
 // fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b), and a·b if all its rows match each other.
-func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, ties []query.Scalar, equal Equalities, shown []*Column, using []string) (*Relation, error) {
+func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, ties []query.Scalar, equal Equalities, shown []*Column,
+	using []string,
+) (*Relation, error) {
 	if !l.Private() {
 		return nil, refusal.New(refusal.FromItem, "a FULL JOIN of public tables cannot be combined with private tables")
 	}
@@ -153,7 +167,8 @@ func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, ties []query.Scalar,
 		return nil, b.Refusal(err)
 	}
 	out := &Relation{
-		UnitName: l.UnitName, Proven: l.Proven && r.Proven, Steps: l.Steps, Empty: l.Empty && r.Empty, Columns: append(merged, shown...),
+		UnitName: l.UnitName, Proven: l.Proven && r.Proven, Steps: l.Steps, Empty: l.Empty &&
+			r.Empty, Columns: append(merged, shown...),
 		Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
 	if out.MaxRowsPerUnit = saturatingMul(l.MaxRowsPerUnit, r.MaxRowsPerUnit); !onlyUnits(conds, equal) {
@@ -162,7 +177,10 @@ func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, ties []query.Scalar,
 	out.Unit = query.F("COALESCE({}, {})", l.Unit, r.Unit)
 	out.AddWork(expr.Work{Row: expr.MulSteps(r.MaxRowsPerUnit, PairSteps), Once: r.Steps}, l.MaxRowsPerUnit)
 	out.AddExpressionWork(out.MaxRowsPerUnit, conds...)
-	out.From = &query.Join{Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r), On: slices.Concat(expr.Conjuncts(conds...), ties)}
+	out.From = &query.Join{
+		Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r),
+		On: slices.Concat(expr.Conjuncts(conds...), ties),
+	}
 	out.Columns = append(out.Columns, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	nullExtend(l.Columns)
 	nullExtend(r.Columns)
@@ -178,11 +196,13 @@ func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, ties []query.Scalar,
 
 // onlyUnits says that the conditions of a join equate units and nothing else.
 func onlyUnits(conds []*expr.Expr, equal Equalities) bool {
-	return len(conds) == len(equal.pairs) && !slices.ContainsFunc(equal.pairs, func(p [2]*Column) bool { return !p[0].IsUnit || !p[1].IsUnit })
+	return len(conds) == len(equal.pairs) && !slices.ContainsFunc(equal.pairs, func(p [2]*Column) bool {
+		return !p[0].IsUnit || !p[1].IsUnit
+	})
 }
 
-// mergeColumns makes the columns that USING shows in a full join: the value of the side that has one. Merged of two units, a
-// column is the unit of every row.
+// mergeColumns makes the columns that USING shows in a full join: the value of the side that has one. Merged of two
+// units, a column is the unit of every row.
 func (b *Base) mergeColumns(l, r *Relation, using []string) ([]*Column, error) {
 	var merged []*Column
 	for _, name := range using {
@@ -211,8 +231,8 @@ func (b *Base) mergeColumns(l, r *Relation, using []string) ([]*Column, error) {
 	return merged, nil
 }
 
-// filtered prints a side of a full join with its conditions, which are not the join's. A join with one row keeps the names of
-// its columns, as a subselect would not.
+// filtered prints a side of a full join with its conditions, which are not the join's. A join with one row keeps the
+// names of its columns, as a subselect would not.
 func (b *Base) filtered(r *Relation) query.Source {
 	where := r.Where
 	if r.Empty {

@@ -13,10 +13,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Preserved describes what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6): public rows whose
-// private columns are NULL. No private row says how many, so the block is held to what they do not change.
+// Preserved describes what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6):
+// public rows whose private columns are NULL. No private row says how many, so the block is held to what they do not
+// change.
 type Preserved struct {
-	Key        *Column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
+	// unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
+	Key        *Column
 	optional   []*Column    // of the private side
 	Conditions []*expr.Expr // the analyst's that hold for the added rows too
 	join       keptJoin
@@ -71,8 +73,8 @@ func (b *Base) publicLeftJoin(n *pg_query.Node, j keptJoin, shown []*Column) (*R
 	return &out, nil
 }
 
-// afterPreserved joins one more relation to public LEFT JOIN private, by another LEFT JOIN. On columns of the private side it is a join of
-// that side; on public columns, one of the public side (docs/privacy.md P6).
+// afterPreserved joins one more relation to public LEFT JOIN private, by another LEFT JOIN. On columns of the private
+// side it is a join of that side; on public columns, one of the public side (docs/privacy.md P6).
 func (b *Base) afterPreserved(n *pg_query.Node, l *Relation, next keptJoin, shown []*Column) (*Relation, error) {
 	p, r := l.Preserved, next.private
 	of := append([]*Column{}, r.Columns...)
@@ -94,14 +96,16 @@ func (b *Base) afterPreserved(n *pg_query.Node, l *Relation, next keptJoin, show
 		j.public = public
 		return b.publicLeftJoin(n, j, shown)
 	case r.Private():
-		return nil, b.Refuse(refusal.PublicRowsKept, n, "two private tables are joined to the rows of a public table, and not to each other",
-			"Aggregate each in a subquery of its own, and LEFT JOIN their results to the public table.")
+		return nil,
+			b.Refuse(refusal.PublicRowsKept, n,
+				"two private tables are joined to the rows of a public table, and not to each other",
+				"Aggregate each in a subquery of its own, and LEFT JOIN their results to the public table.")
 	}
 	return nil, ErrPreserved
 }
 
-// solvePreserved joins more items to public LEFT JOIN private, by inner joins. A condition on columns of the private side drops the rows that
-// the outer join adds; public items that are joined to the public side are a part of that.
+// solvePreserved joins more items to public LEFT JOIN private, by inner joins. A condition on columns of the private
+// side drops the rows that the outer join adds; public items that are joined to the public side are a part of that.
 func (b *Base) solvePreserved(j *JoinGraph, equal Equalities) error {
 	at := slices.IndexFunc(j.Items, func(r *Relation) bool { return r.Preserved != nil })
 	p := j.Items[at].Preserved
@@ -113,14 +117,19 @@ func (b *Base) solvePreserved(j *JoinGraph, equal Equalities) error {
 	for _, r := range others {
 		columns = append(columns, r.Columns...)
 	}
-	if equal.tie(p.optional, columns) || slices.ContainsFunc(j.Conditions, func(c *expr.Expr) bool { return b.DropsAdded(p, c) }) {
+	if equal.tie(p.optional, columns) || slices.ContainsFunc(j.Conditions, func(c *expr.Expr) bool {
+		return b.DropsAdded(p, c)
+	}) {
 		j.Items[at].Preserved = nil
 		return nil
 	}
 	if hasPrivate(others) || !readWithin(j.Conditions, append(columns, p.join.public.Columns...)) {
 		return ErrPreserved
 	}
-	public, err := b.SolveJoins(&JoinGraph{Items: append([]*Relation{p.join.public}, others...), Columns: append(slices.Clone(p.join.public.Columns), columns...), Conditions: j.Conditions, Equal: equal}, nil)
+	public, err := b.SolveJoins(&JoinGraph{
+		Items:   append([]*Relation{p.join.public}, others...),
+		Columns: append(slices.Clone(p.join.public.Columns), columns...), Conditions: j.Conditions, Equal: equal,
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -154,7 +163,8 @@ func (r *Relation) key() *UniqueSet {
 	return nil
 }
 
-// PreservedWhere applies WHERE: a condition that is not true of the added rows leaves the inner join, one on public columns some of them.
+// PreservedWhere applies WHERE: a condition that is not true of the added rows leaves the inner join, one on public
+// columns some of them.
 func (b *Base) PreservedWhere(r *Relation, conds []*expr.Expr) error {
 	if r.Preserved == nil || len(conds) == 0 {
 		return nil
@@ -166,7 +176,10 @@ func (b *Base) PreservedWhere(r *Relation, conds []*expr.Expr) error {
 	if slices.ContainsFunc(conds, func(c *expr.Expr) bool { return r.Preserved.Reads(c) }) {
 		return ErrPreserved
 	}
-	r.Preserved = &Preserved{optional: r.Preserved.optional, Conditions: slices.Concat(r.Preserved.Conditions, conds), join: r.Preserved.join}
+	r.Preserved = &Preserved{
+		optional: r.Preserved.optional, Conditions: slices.Concat(r.Preserved.Conditions, conds),
+		join: r.Preserved.join,
+	}
 	return nil
 }
 
@@ -193,7 +206,8 @@ func (b *Base) DropsAdded(p *Preserved, c *expr.Expr) bool {
 	return b.HoldsForAdded(p, query.F("({}) IS NOT TRUE", c.SQL()), c)
 }
 
-// HoldsForAdded evaluates a condition over private columns alone for the added rows, on the shadow. Before Plan it may turn out true.
+// HoldsForAdded evaluates a condition over private columns alone for the added rows, on the shadow. Before Plan it may
+// turn out true.
 func (b *Base) HoldsForAdded(p *Preserved, condition query.Scalar, x *expr.Expr) bool {
 	type item struct {
 		as     *query.Alias
@@ -224,10 +238,16 @@ func (b *Base) HoldsForAdded(p *Preserved, condition query.Scalar, x *expr.Expr)
 	for _, i := range items {
 		from = append(from, &query.Values{Rows: [][]query.Scalar{i.values}, As: i.as, Columns: i.names})
 	}
-	rows, err := b.Lookup.Rows(schema.Query{SQL: query.Print(&query.Select{Outputs: []query.Output{{X: query.F("({})", condition)}}, From: from}).Text, Types: []uint32{pgtype.BoolOID}})
+	rows,
+		err := b.Lookup.Rows(
+		schema.Query{SQL: query.Print(&query.Select{
+			Outputs: []query.Output{{X: query.F("({})", condition)}},
+			From:    from,
+		}).Text, Types: []uint32{pgtype.BoolOID}})
 	return err == nil && IsTrue(rows)
 }
 
 // ErrPreserved refuses what would read the rows that an outer join of a public table adds.
-var ErrPreserved = refusal.New(refusal.PublicRowsKept, "an outer join that keeps the rows of a public table can only be aggregated, without conditions that hold where the private columns are NULL",
+var ErrPreserved = refusal.New(refusal.PublicRowsKept,
+	"an outer join that keeps the rows of a public table can only be aggregated, without conditions that hold where the private columns are NULL",
 	pgerr.Hint("Put the conditions into ON, or use an inner join."))

@@ -8,9 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// publicParts says which public rows the rows of a relation hold: for each of its rows there is one row of every item, such that the
-// conditions hold and the columns have the values that they have in it (docs/privacy.md P10a). An optional item's row may be one of
-// NULLs.
+// publicParts says which public rows the rows of a relation hold: for each of its rows there is one row of every item,
+// such that the conditions hold and the columns have the values that they have in it (docs/privacy.md P10a). An
+// optional item's row may be one of NULLs.
 type publicParts struct {
 	items      []publicItem
 	columns    map[string]publicColumn // by query.Key of the relation's reference
@@ -49,7 +49,10 @@ func (r *Relation) publicPart() publicParts {
 	if r.Empty {
 		where = append(slices.Clone(where), never)
 	}
-	p := publicParts{items: []publicItem{{from: r.From, where: where, tables: len(r.Tables) > 0, lateral: r.Lateral}}, columns: map[string]publicColumn{}}
+	p := publicParts{
+		items:   []publicItem{{from: r.From, where: where, tables: len(r.Tables) > 0, lateral: r.Lateral}},
+		columns: map[string]publicColumn{},
+	}
 	for _, c := range r.Columns {
 		p.columns[query.Key(c.Value.Ref)] = publicColumn{c.Value.Ref, 0}
 	}
@@ -153,8 +156,8 @@ func (p publicParts) holding(conds []*expr.Expr) publicParts {
 	return p
 }
 
-// equating notes that every row holds equal values in the columns of each pair: a private column that equals a public one is read
-// there. Only types of which equal values are the same value are.
+// equating notes that every row holds equal values in the columns of each pair: a private column that equals a public
+// one is read there. Only types of which equal values are the same value are.
 func (p publicParts) equating(pairs [][2]*Column) publicParts {
 	p.columns = maps.Clone(p.columns)
 	for range pairs { // a column may equal a public one through others

@@ -11,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// BoundPublic gives a column of public rows without bounds those of its values: the rows are read when the statement is planned, main
-// proves that no value lies outside, and the column is read clamped all the same (docs/privacy.md P10b). It says whether the column has
-// other bounds now. c is a column of r.
+// BoundPublic gives a column of public rows without bounds those of its values: the rows are read when the statement is
+// planned, main proves that no value lies outside, and the column is read clamped all the same (docs/privacy.md P10b).
+// It says whether the column has other bounds now. c is a column of r.
 func (b *Base) BoundPublic(r *Relation, c *Column) (bool, error) {
 	x := c.Value
 	base := x.Type
@@ -27,7 +27,10 @@ func (b *Base) BoundPublic(r *Relation, c *Column) (bool, error) {
 	}
 	item := p.items[of.item]
 	as := query.Named("b")
-	rows := &query.Derived{Query: &query.Select{Outputs: []query.Output{{X: of.ref, Name: "v"}}, From: item.from, Where: item.where}, As: as}
+	rows := &query.Derived{Query: &query.Select{
+		Outputs: []query.Output{{X: of.ref, Name: "v"}}, From: item.from,
+		Where: item.where,
+	}, As: as}
 	least, most := query.F("min({})", as.Column("v")), query.F("max({})", as.Column("v"))
 	ends := &query.Select{Outputs: UnnamedOutputs([]query.Scalar{least, most}), From: rows}
 	if !item.tables || !b.selfContained(ends) {
@@ -49,9 +52,13 @@ func (b *Base) BoundPublic(r *Relation, c *Column) (bool, error) {
 	if found[0] != nil {
 		typ := pgresolve.Qualified(base, -1)
 		end := func(v *schema.Canonical) query.Scalar {
-			return query.F("({}::pg_catalog.text)::{}", &query.Parameter{Parameter: schema.Parameter{Type: pgtype.TextOID, Value: v}}, typ)
+			return query.F("({}::pg_catalog.text)::{}", &query.Parameter{
+				Parameter: schema.Parameter{Type: pgtype.TextOID, Value: v},
+			}, typ)
 		}
-		ends.Outputs = UnnamedOutputs([]query.Scalar{query.F("COALESCE({} OPERATOR(pg_catalog.>=) {} AND {} OPERATOR(pg_catalog.<=) {}, true)", least, end(found[0]), most, end(found[1]))})
+		ends.Outputs = UnnamedOutputs(
+			[]query.Scalar{query.F("COALESCE({} OPERATOR(pg_catalog.>=) {} AND {} OPERATOR(pg_catalog.<=) {}, true)", least,
+				end(found[0]), most, end(found[1]))})
 	} else {
 		ends.Outputs = UnnamedOutputs([]query.Scalar{query.F("{} IS NULL", least)})
 	}
@@ -63,8 +70,8 @@ func (b *Base) BoundPublic(r *Relation, c *Column) (bool, error) {
 	return true, nil
 }
 
-// valuesWithin reads the least and the greatest value of a type; NULL is that of no rows, which any bounds hold. It knows no
-// infinities, and no NaN.
+// valuesWithin reads the least and the greatest value of a type; NULL is that of no rows, which any bounds hold. It
+// knows no infinities, and no NaN.
 func valuesWithin(base uint32, ends []*schema.Canonical) (bounds.Interval, bool) {
 	if ends[0] == nil || ends[1] == nil {
 		return bounds.New(bounds.Zero, bounds.Zero), true
@@ -76,5 +83,6 @@ func valuesWithin(base uint32, ends []*schema.Canonical) (bounds.Interval, bool)
 // IsUnbounded says that an expression has no bounds, although values of its type may have some.
 func IsUnbounded(e *expr.Expr) bool {
 	t := e.Type()
-	return !e.Provisional() && !e.Bounds().Finite() && (pgresolve.IsNumber(t) || pgresolve.IsTime(t) || t == pgtype.DateOID)
+	return !e.Provisional() && !e.Bounds().Finite() && (pgresolve.IsNumber(t) || pgresolve.IsTime(t) ||
+		t == pgtype.DateOID)
 }

@@ -14,8 +14,8 @@ type PublicSource struct {
 	Tables bool          // it reads public tables; else constants alone
 }
 
-// PublicSources finds the expressions that read public rows alone, those of one source together. Whether the rows hold in the relation
-// depends on public conditions alone: what ties them to private rows is left out.
+// PublicSources finds the expressions that read public rows alone, those of one source together. Whether the rows hold
+// in the relation depends on public conditions alone: what ties them to private rows is left out.
 func (b *Base) PublicSources(r *Relation, xs []*expr.Expr) []PublicSource {
 	p := r.publicPart()
 	if r.Preserved != nil {
@@ -100,7 +100,10 @@ func (b *Base) publicSource(p publicParts, items []int) PublicSource {
 		}
 		if !item.exact { // what ties it to private rows may leave any row without a partner
 			matches := b.NewAlias()
-			from = query.Product{from, &query.Values{Rows: [][]query.Scalar{{always}, {never}}, As: matches, Columns: []string{"o"}}}
+			from = query.Product{from, &query.Values{
+				Rows: [][]query.Scalar{{always}, {never}}, As: matches,
+				Columns: []string{"o"},
+			}}
 			on = append(on, matches.Column("o"))
 		}
 		if len(on) == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// PublicQuery is a query of the client's over public tables alone whose rows are read when the statement is planned, and are constants
-// from then on (docs/privacy.md P4g).
+// PublicQuery is a query of the client's over public tables alone whose rows are read when the statement is planned,
+// and are constants from then on (docs/privacy.md P4g).
 type PublicQuery struct {
 	Columns []schema.ColumnDescription
 	Query   schema.ClientQuery // without its List
@@ -48,7 +48,8 @@ func (b *Base) ReadRows(q *PublicQuery) (*Relation, error) {
 	for i, c := range q.Columns {
 		name := fmt.Sprintf("c%d", i+1)
 		typ, _ := b.ReadableType(c.Type)
-		lists, list.Columns = append(lists, query.Raw(fmt.Sprintf("pg_catalog.unnest($%d::%s[])", i+1, typ))), append(list.Columns, name)
+		lists, list.Columns = append(lists, query.Raw(fmt.Sprintf("pg_catalog.unnest($%d::%s[])", i+1, typ))),
+			append(list.Columns, name)
 		x := &expr.Column{
 			Ref: alias.Column(name), Name: c.Name, Type: c.Type, Typmod: c.Typmod, TypeName: typ, Nullable: true, Scale: -1,
 			EnumLabels: b.Schema.Enums[c.Type], DeterministicCollation: true,
@@ -62,7 +63,9 @@ func (b *Base) ReadRows(q *PublicQuery) (*Relation, error) {
 	ask := func(l schema.Lookup, list schema.Query) ([][]*schema.Canonical, error) { return b.readOnce(l, q, list) }
 	r, ok, err := b.folded(rows, cols, ask)
 	if err == nil && !ok {
-		err = refusal.New(refusal.TooMuchWork, fmt.Sprintf("a query over public tables that private rows are combined with has more than %d rows", MaxConstants), pgerr.Hint("Narrow it: with WHERE, GROUP BY or LIMIT."))
+		err = refusal.New(refusal.TooMuchWork, fmt.Sprintf(
+			"a query over public tables that private rows are combined with has more than %d rows", MaxConstants),
+			pgerr.Hint("Narrow it: with WHERE, GROUP BY or LIMIT."))
 	}
 	if err != nil {
 		return nil, err
@@ -74,8 +77,8 @@ func (b *Base) ReadRows(q *PublicQuery) (*Relation, error) {
 	return r, nil
 }
 
-// boundListed gives a column of constants the bounds of its values. It is read clamped to them, so that no sensitivity rests on how they are
-// written.
+// boundListed gives a column of constants the bounds of its values. It is read clamped to them, so that no sensitivity
+// rests on how they are written.
 func (b *Base) boundListed(x *expr.Column) {
 	if !pgresolve.IsNumber(x.Type) && !pgresolve.IsTime(x.Type) && x.Type != pgtype.DateOID {
 		return
@@ -98,8 +101,8 @@ func (b *Base) boundListed(x *expr.Column) {
 	x.Bounds = within
 }
 
-// readOnce reads the rows of a query once for a planning: LIMIT may choose others the next time. How long their values may be is bounded as it
-// is for those of a stage.
+// readOnce reads the rows of a query once for a planning: LIMIT may choose others the next time. How long their values
+// may be is bounded as it is for those of a stage.
 func (b *Base) readOnce(l schema.Lookup, q *PublicQuery, list schema.Query) ([][]*schema.Canonical, error) {
 	asked := q.Query
 	asked.List = list
@@ -117,8 +120,10 @@ func (b *Base) readOnce(l schema.Lookup, q *PublicQuery, list schema.Query) ([][
 				continue
 			}
 			if bytes += len(*value); bytes > mostRead || TooLong(list.Types[i], *value) {
-				return nil, refusal.New(refusal.TooComplex, "a query over public tables that private rows are combined with returns too long a text or number, or too many",
-					pgerr.Hint("Leave columns out that are not needed, or shorten them: left(x, 100), round(x, 10)."))
+				return nil,
+					refusal.New(refusal.TooComplex,
+						"a query over public tables that private rows are combined with returns too long a text or number, or too many",
+						pgerr.Hint("Leave columns out that are not needed, or shorten them: left(x, 100), round(x, 10)."))
 			}
 		}
 	}

@@ -64,8 +64,9 @@ func (r *Relation) Select(outputs ...query.Output) *query.Select {
 	return &query.Select{Outputs: outputs, From: r.From, Where: where}
 }
 
-// sorted gives conditions one order, wherever they came from: ON, WHERE or the policy. PostgreSQL tries those that it thinks equally costly
-// in the order in which they stand. So what costs little and leaves few rows comes first, and numerics last.
+// sorted gives conditions one order, wherever they came from: ON, WHERE or the policy. PostgreSQL tries those that it
+// thinks equally costly in the order in which they stand. So what costs little and leaves few rows comes first, and
+// numerics last.
 func sorted(conditions []query.Scalar) []query.Scalar {
 	out := query.Sorted(conditions)
 	slices.SortStableFunc(out, func(a, b query.Scalar) int { return cmp.Compare(turn(a), turn(b)) })
@@ -73,7 +74,10 @@ func sorted(conditions []query.Scalar) []query.Scalar {
 }
 
 // fixedWidth are the ends of constants of types whose values have one width, as integers without a type do.
-var fixedWidth = []string{"::pg_catalog.int2", "::pg_catalog.int4", "::pg_catalog.int8", "::pg_catalog.date", "::pg_catalog.time", "::pg_catalog.timestamp", "::pg_catalog.timestamptz"}
+var fixedWidth = []string{
+	"::pg_catalog.int2", "::pg_catalog.int4", "::pg_catalog.int8", "::pg_catalog.date",
+	"::pg_catalog.time", "::pg_catalog.timestamp", "::pg_catalog.timestamptz",
+}
 
 // comparesFixed says that a condition compares something with such a constant.
 func comparesFixed(condition query.Scalar) bool {
@@ -88,8 +92,8 @@ func comparesFixed(condition query.Scalar) bool {
 	return ok && slices.ContainsFunc(fixedWidth, func(end string) bool { return strings.HasSuffix(string(constant), end) })
 }
 
-// turn says in which turn a condition is tried: that of a bare column, such as the unit's, one with a constant of fixed width, others, and
-// those that compute with numerics.
+// turn says in which turn a condition is tried: that of a bare column, such as the unit's, one with a constant of fixed
+// width, others, and those that compute with numerics.
 func turn(condition query.Scalar) int {
 	key := query.Key(condition)
 	switch {
@@ -115,7 +119,8 @@ func (r *Relation) FilteredBy(where query.Scalar) *Relation {
 
 // MixedUnits words the refusal of a query over tables with two kinds of units (docs/privacy.md P9).
 func MixedUnits(a, b string) string {
-	return fmt.Sprintf("tables whose privacy unit is %s and tables whose privacy unit is %s cannot be used in one query", a, b)
+	return fmt.Sprintf("tables whose privacy unit is %s and tables whose privacy unit is %s cannot be used in one query",
+		a, b)
 }
 
 // hiddenColumns keeps the nameless columns that carry unit and order of derived items.
@@ -203,17 +208,18 @@ type Relation struct {
 	UnitName    string          // the unit's name: "patient"
 	ToUnit      *ForeignKeyStep // unit not joined yet
 
-	// MaxRowsPerUnit bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
-	// if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms).
-	// Of public rows it bounds all, where they are constants; 0: no bound is known.
+	// MaxRowsPerUnit bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about
+	// main only if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms). Of public rows
+	// it bounds all, where they are constants; 0: no bound is known.
 	MaxRowsPerUnit int64
 	Proven         bool
-	MaxRows        int64       // public upper bound of all rows; 0: unknown
-	branches       [][]*branch // of a UNION ALL, those together that exclude each other, or the one scan that its rows are of; nil: not known
-	publicRows     int64       // of public rows: how many there are, for their work alone
-	Steps          int64       // the most that main does for the rows of one unit; of public rows, for all (work.go)
-	once           int64       // how much of it does not grow with the rows
-	indexedRows    indexedRows
+	MaxRows        int64 // public upper bound of all rows; 0: unknown
+	// of a UNION ALL, those together that exclude each other, or the one scan that its rows are of; nil: not known
+	branches    [][]*branch
+	publicRows  int64 // of public rows: how many there are, for their work alone
+	Steps       int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
+	once        int64 // how much of it does not grow with the rows
+	indexedRows indexedRows
 
 	public    publicParts // of a private relation: the public rows that its rows hold
 	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join
@@ -262,8 +268,8 @@ type Column struct {
 	Literal *expr.Expr
 }
 
-// copied makes a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
-// the original stays what it is.
+// copied makes a column of its own: an outer join may make this one nullable, and no function of the unit any more,
+// while the original stays what it is.
 func (c *Column) copied() *Column {
 	n, x := *c, *c.Value
 	n.Value, x.Source, n.Literal = &x, &n, nil
@@ -272,12 +278,13 @@ func (c *Column) copied() *Column {
 
 func (r *Relation) Private() bool { return r.Unit != nil || r.ToUnit != nil }
 
-// SetAlias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
-// Names of tables behind the alias are gone.
+// SetAlias renames the relation for the analyst: every column gets the table name; names replaces column names from the
+// left. Names of tables behind the alias are gone.
 func (r *Relation) SetAlias(table string, names []string) error {
 	visible := r.Visible()
 	if len(names) > len(visible) {
-		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("table %q has %d columns available but %d columns specified", table, len(visible), len(names)))
+		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("table %q has %d columns available but %d columns specified", table,
+			len(visible), len(names)))
 	}
 	for _, c := range r.Columns {
 		if c.Hidden {
@@ -319,7 +326,8 @@ func (r *Relation) OfTable(table string) []*Column {
 	return list
 }
 
-// SetOneRowPerUnit notes that the SQL lets through at most one row of each unit: every column is a function of the unit then.
+// SetOneRowPerUnit notes that the SQL lets through at most one row of each unit: every column is a function of the unit
+// then.
 func (r *Relation) SetOneRowPerUnit() {
 	r.MaxRowsPerUnit, r.Proven = 1, true
 	for _, c := range r.Columns {
@@ -346,7 +354,8 @@ func (r *Relation) limit() {
 			}
 			lo, hi := bounds.CeilInt(c.Value.Bounds.Lo), bounds.FloorInt(c.Value.Bounds.Hi)
 			rows = saturatingMul(rows, max(1, hi-lo+1))
-			where = append(where, query.F("({} OPERATOR(pg_catalog.>=) ({}))", c.Value.Ref, lo), query.F("({} OPERATOR(pg_catalog.<=) ({}))", c.Value.Ref, hi))
+			where = append(where, query.F("({} OPERATOR(pg_catalog.>=) ({}))", c.Value.Ref, lo),
+				query.F("({} OPERATOR(pg_catalog.<=) ({}))", c.Value.Ref, hi))
 		}
 		if rows > r.MaxRowsPerUnit || rows == r.MaxRowsPerUnit && (r.Proven || rows > 1) {
 			continue

@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// SameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8, which
-// bigint and numeric may become, two units are one.
+// SameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8,
+// which bigint and numeric may become, two units are one.
 func (b *Base) SameUnitType(tables []*policy.Table) bool {
 	var seen []schema.Equality
 	for _, t := range tables {
@@ -99,19 +99,22 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) (ties []query.
 	}
 	for _, r := range private {
 		if group[r] != group[private[0]] {
-			return nil, refusal.New(refusal.JoinOnUnit, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
+			return nil, refusal.New(refusal.JoinOnUnit, fmt.Sprintf("tables %s and %s are joined, but not on their %s",
+				itemName(private[0]), itemName(r), r.UnitName),
 				pgerr.Hint("%s", EquateUnits("Add to the join", private[0], r)))
 		}
 	}
 	return ties, nil
 }
 
-// EquateUnits is a hint that adds the condition under which two items are of one unit, by the analyst's names where they have
-// columns for it.
+// EquateUnits is a hint that adds the condition under which two items are of one unit, by the analyst's names where
+// they have columns for it.
 func EquateUnits(add string, a, c *Relation) string {
 	x, y := unitColumnName(a), unitColumnName(c)
 	if x == "" || y == "" {
-		return fmt.Sprintf("Equate a key that determines the %s of %s with one of %s: the %s itself, or a foreign key of the policy.", a.UnitName, itemName(c), itemName(a), a.UnitName)
+		return fmt.Sprintf(
+			"Equate a key that determines the %s of %s with one of %s: the %s itself, or a foreign key of the policy.",
+			a.UnitName, itemName(c), itemName(a), a.UnitName)
 	}
 	return fmt.Sprintf("%s: AND %s = %s.", add, y, x)
 }
@@ -126,7 +129,8 @@ func unitColumnName(r *Relation) string {
 	return ""
 }
 
-// linked says that two items have the same unit, by columns that the join equates, and adds what main has to prove for it.
+// linked says that two items have the same unit, by columns that the join equates, and adds what main has to prove for
+// it.
 func (b *Base) linked(a, c *Relation, class map[*Column]int) bool {
 	if b.lateralSameUnit(a, c) || b.lateralSameUnit(c, a) {
 		return true
@@ -145,8 +149,8 @@ func (b *Base) linked(a, c *Relation, class map[*Column]int) bool {
 	return false
 }
 
-// UnitEqual says that equal values of two columns mean equal units of their rows: both hold the unit, or both name the same
-// row of a private table (docs/privacy.md P4a). proof is what main has to prove for it.
+// UnitEqual says that equal values of two columns mean equal units of their rows: both hold the unit, or both name the
+// same row of a private table (docs/privacy.md P4a). proof is what main has to prove for it.
 func (b *Base) UnitEqual(a, c *Column) (proof []schema.Proof, ok bool) {
 	if !expr.SameEquality(a.Value, c.Value) {
 		return nil, false
@@ -162,8 +166,8 @@ func (b *Base) UnitEqual(a, c *Column) (proof []schema.Proof, ok bool) {
 	return nil, false
 }
 
-// RowKeys lists the unique columns of private tables by whose value a column names a row of its own unit: the table column
-// that it is, and the one that the policy's foreign key refers to.
+// RowKeys lists the unique columns of private tables by whose value a column names a row of its own unit: the table
+// column that it is, and the one that the policy's foreign key refers to.
 func (b *Base) RowKeys(c *Column) []policy.ColumnOf {
 	t := b.Schema.Policy.Table(c.Origin.Table)
 	if t == nil || t.Unit == nil {
@@ -173,18 +177,21 @@ func (b *Base) RowKeys(c *Column) []policy.ColumnOf {
 	if v := t.Unit.Via; v != nil && v.Column == c.Origin.Column && b.Schema.ViaEquality(t) {
 		keys = append(keys, policy.ColumnOf{Table: v.References, Column: v.ReferencesColumn})
 	}
-	return slices.DeleteFunc(keys, func(k policy.ColumnOf) bool { return !uniqueColumn(b.Schema.Relations[k.Table], k.Column) })
+	return slices.DeleteFunc(keys, func(k policy.ColumnOf) bool {
+		return !uniqueColumn(b.Schema.Relations[k.Table], k.Column)
+	})
 }
 
-// DeterminesUnit says that rows with one value of a column are one unit's, and that every row has a value, by main's foreign keys where an
-// outer join could have left it out: it is the unit, or names a row of a private table (docs/privacy.md P4a), or is a key of one unit (P4f).
+// DeterminesUnit says that rows with one value of a column are one unit's, and that every row has a value, by main's
+// foreign keys where an outer join could have left it out: it is the unit, or names a row of a private table
+// (docs/privacy.md P4a), or is a key of one unit (P4f).
 func (b *Base) DeterminesUnit(c *Column) bool {
 	return c.IsUnit || c.Value.HasValue() && (c.HoldsUnit || len(b.unitKeys(c)) > 0)
 }
 
-// UniqueGroups is what holds of the groups of a unit's rows by some columns: each combination of their values is one group. Where the unit
-// is not among them another unit might have the same, but for a column that determines it, which main proves: with any other the unit is one
-// of the set, without a name. nil: no column holds it.
+// UniqueGroups is what holds of the groups of a unit's rows by some columns: each combination of their values is one
+// group. Where the unit is not among them another unit might have the same, but for a column that determines it, which
+// main proves: with any other the unit is one of the set, without a name. nil: no column holds it.
 func (d *Derived) UniqueGroups(b *Base, columns []*Column) *UniqueSet {
 	set := &UniqueSet{Columns: columns}
 	if !d.Source.Private() || slices.ContainsFunc(columns, func(c *Column) bool { return c.IsUnit }) {
@@ -204,7 +211,8 @@ func (d *Derived) UniqueGroups(b *Base, columns []*Column) *UniqueSet {
 	return set
 }
 
-// followForeignKeys gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
+// followForeignKeys gives every via item its unit: that of a joined item that holds the referenced row, else by a join
+// of our own.
 func (b *Base) followForeignKeys(private []*Relation, class map[*Column]int, join func(a, c *Relation)) error {
 	for again := true; again; {
 		again = false
@@ -238,7 +246,8 @@ func (b *Base) followForeignKeys(private []*Relation, class map[*Column]int, joi
 func (b *Base) foreignKeyTarget(a *Relation, private []*Relation, class map[*Column]int) *Relation {
 	for _, t := range private {
 		for _, c := range t.Columns {
-			if t != a && c.Origin.Table == a.ToUnit.target && c.Origin.Column == a.ToUnit.column && class[c] != 0 && class[c] == class[a.ToUnit.Via] {
+			if t != a && c.Origin.Table == a.ToUnit.target && c.Origin.Column == a.ToUnit.column && class[c] != 0 &&
+				class[c] == class[a.ToUnit.Via] {
 				return t
 			}
 		}

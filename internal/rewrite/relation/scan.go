@@ -19,11 +19,14 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", t.Name.Relation))
 	}
 	if meta.Kind == 'v' || meta.Kind == 'm' {
-		return nil, refusal.New(refusal.Database, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
+		return nil, refusal.New(refusal.Database, fmt.Sprintf("%q is a view: list it under views, not tables",
+			t.Name.Relation))
 	}
 	t = b.lowered(t)
 	alias := b.NewAlias()
-	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof(nil)}}
+	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{
+		meta.ShapeProof(nil),
+	}}
 	for _, mc := range b.readable(meta, t) {
 		pc := t.Column(mc.Name)
 		if pc == nil && t.Columns != nil {
@@ -36,7 +39,10 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		if pc != nil && !t.Public && !x.Bounds.Open() {
 			x.OutOfBounds = []expr.OutOfBounds{{Table: t.Name.String(), Column: x.Name, Scan: alias, Share: pc.Outside}}
 		}
-		c := &Column{Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
+		c := &Column{
+			Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name},
+			Policy: pc,
+		}
 		x.Source = c
 		r.Columns = append(r.Columns, c)
 	}
@@ -51,7 +57,8 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	return r, nil
 }
 
-// lowered has a unit count with fewer of a table's rows where the session wants that. How many are left out then, nobody vouches for.
+// lowered has a unit count with fewer of a table's rows where the session wants that. How many are left out then,
+// nobody vouches for.
 func (b *Base) lowered(t *policy.Table) *policy.Table {
 	if most := b.Settings.MaxRows; most > 0 && most < t.MaxRowsPerUnit {
 		fewer := *t
@@ -68,19 +75,22 @@ func (b *Base) DeclaredRows(r *Relation) int64 {
 		if t.Public || slices.Contains(r.Tables[:i], t) {
 			continue
 		}
-		if declared, lowered := int64(b.Schema.Policy.Table(t.Name).MaxRowsPerUnit), int64(t.MaxRowsPerUnit); declared > lowered && lowered > 0 {
+		declared, lowered := int64(b.Schema.Policy.Table(t.Name).MaxRowsPerUnit), int64(t.MaxRowsPerUnit)
+		if declared > lowered && lowered > 0 {
 			rows = (saturatingMul(rows, declared) + lowered - 1) / lowered
 		}
 	}
 	return rows
 }
 
-// tableSource reads a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.
+// tableSource reads a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index
+// proves.
 func tableSource(m *schema.Relation, as *query.Alias) query.Source {
 	return &query.Table{Name: m.Name, Only: m.Kind == 'r' && !m.Inherits, As: as}
 }
 
-// scanUnique notes what main's unique indexes prove. Of their columns the plan takes for granted that none is NULL, whatever it reads.
+// scanUnique notes what main's unique indexes prove. Of their columns the plan takes for granted that none is NULL,
+// whatever it reads.
 func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 	if m.Inherits {
 		return
@@ -121,7 +131,8 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 		if r.ToUnit, err = b.foreignKeyStep(t, via); err != nil {
 			return err
 		}
-		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.UnitName, t.Unit.Via.Column, r.MaxRowsPerUnit))
+		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.UnitName,
+			t.Unit.Via.Column, r.MaxRowsPerUnit))
 		return nil
 	}
 	unit, _ := r.Find("", t.Unit.Column)
@@ -143,10 +154,12 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 		for _, c := range r.Columns {
 			c.PerUnit = true
 		}
-		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.UnitName, t.Unit.Column))
+		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.UnitName,
+			t.Unit.Column))
 		return nil
 	}
-	r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.UnitName, t.Unit.Column, r.MaxRowsPerUnit))
+	r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.UnitName,
+		t.Unit.Column, r.MaxRowsPerUnit))
 	return nil
 }
 
@@ -176,5 +189,6 @@ func uniqueColumn(m *schema.Relation, name string) bool {
 }
 
 func missingUnit(t *policy.Table, name string) error {
-	return pgerr.New(pgerr.InternalError, fmt.Sprintf("the unit column %q of %s is not listed in the policy", name, t.Name))
+	return pgerr.New(pgerr.InternalError, fmt.Sprintf("the unit column %q of %s is not listed in the policy", name,
+		t.Name))
 }

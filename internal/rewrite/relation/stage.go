@@ -12,12 +12,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Stage is a query over released values whose rows a measure reads: a stage of its statement (docs/privacy.md P28). Main gets the rows as
-// arrays, when the stage has been answered; a plan knows their types, and nothing of their values.
+// Stage is a query over released values whose rows a measure reads: a stage of its statement (docs/privacy.md P28).
+// Main gets the rows as arrays, when the stage has been answered; a plan knows their types, and nothing of their
+// values.
 type Stage struct {
 	Number  int // in the statement, from 0
 	Columns []schema.ColumnDescription
-	Unique  []int // columns in which no two rows agree, by the SQL of the stage; empty and not nil: there is one row; nil: no such
+	// columns in which no two rows agree, by the SQL of the stage; empty and not nil: there is one row; nil: no such
+	Unique  []int
 	Rows    int64 // the most rows that it may have
 	Limited bool  // by its own LIMIT: a join may multiply by it
 }
@@ -25,7 +27,8 @@ type Stage struct {
 // StageType says whether values of a type can be read by a measure.
 func StageType(oid uint32) bool {
 	switch oid {
-	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID, pgtype.Float4OID, pgtype.Float8OID, pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID,
+	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID, pgtype.Float4OID,
+		pgtype.Float8OID, pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID,
 		pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.UUIDOID:
 		return true
 	}
@@ -52,8 +55,8 @@ func (s *Stage) ArrayTypes() []uint32 {
 	return out
 }
 
-// StageRows makes the relation of a stage's rows. What has to be unique is made so where the rows are read, whatever they are: of those
-// that main finds equal it takes the first.
+// StageRows makes the relation of a stage's rows. What has to be unique is made so where the rows are read, whatever
+// they are: of those that main finds equal it takes the first.
 func (b *Base) StageRows(s *Stage) *Relation {
 	r := &Relation{Proven: true, publicRows: s.Rows, Steps: expr.MulSteps(s.Rows, constantSteps)}
 	if s.Limited {
@@ -64,16 +67,22 @@ func (b *Base) StageRows(s *Stage) *Relation {
 	var names []string
 	for i, c := range s.Columns {
 		name := fmt.Sprintf("c%d", i+1)
-		array := &query.Parameter{Parameter: schema.Parameter{Type: schema.ArrayOf(c.Type), Given: &schema.StageColumn{Stage: s.Number, Column: i}}}
+		array := &query.Parameter{Parameter: schema.Parameter{Type: schema.ArrayOf(c.Type), Given: &schema.StageColumn{
+			Stage: s.Number, Column: i,
+		}}}
 		arrays = append(arrays, query.F("pg_catalog.unnest({}::{}[])", array, schema.TypeName(c.Type)))
 		names, outputs = append(names, name), append(outputs, listed.Column(name))
 		n := &Column{Name: c.Name, Value: &expr.Column{
-			Ref: alias.Column(name), Name: c.Name, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Scale: -1, DeterministicCollation: true,
+			Ref: alias.Column(name), Name: c.Name, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true,
+			Scale: -1, DeterministicCollation: true,
 		}}
 		n.Value.Source = n
 		r.Columns = append(r.Columns, n)
 	}
-	rows := &query.Select{From: &query.Function{Call: query.F("ROWS FROM ({})", query.List{Between: ", ", Of: arrays}), Ordinality: true, As: listed, Columns: append(names, "o")}}
+	rows := &query.Select{From: &query.Function{
+		Call:       query.F("ROWS FROM ({})", query.List{Between: ", ", Of: arrays}),
+		Ordinality: true, As: listed, Columns: append(names, "o"),
+	}}
 	for i, x := range outputs {
 		rows.Outputs = append(rows.Outputs, query.Output{X: x, Name: fmt.Sprintf("c%d", i+1)})
 	}

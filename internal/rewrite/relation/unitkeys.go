@@ -8,9 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// A key of one unit is a column of which the policy says that each value is in rows of one unit alone, as a session's number is. Nobody
-// proves it: what relies on it compares the units too, so that the rows are of one unit whether it is true or not, and PostgreSQL's where
-// it is (docs/privacy.md P4f).
+// A key of one unit is a column of which the policy says that each value is in rows of one unit alone, as a session's
+// number is. Nobody proves it: what relies on it compares the units too, so that the rows are of one unit whether it is
+// true or not, and PostgreSQL's where it is (docs/privacy.md P4f).
 
 // OneUnitKey gives the column of which the values of c are, if the policy says that they are of one unit each.
 func (b *Base) OneUnitKey(c *Column) (key policy.ColumnOf, declared bool) {
@@ -36,7 +36,9 @@ func (b *Base) unitKeys(c *Column) []policy.ColumnOf {
 // determineSameUnit says that rows with equal values of two columns are of one unit, if the policy is right.
 func (b *Base) determineSameUnit(a, c *Column) bool {
 	keys := b.unitKeys(c)
-	return expr.SameEquality(a.Value, c.Value) && slices.ContainsFunc(b.unitKeys(a), func(k policy.ColumnOf) bool { return slices.Contains(keys, k) })
+	return expr.SameEquality(a.Value, c.Value) && slices.ContainsFunc(b.unitKeys(a), func(k policy.ColumnOf) bool {
+		return slices.Contains(keys, k)
+	})
 }
 
 // unitsEqual is the condition that rows of two relations are of one unit; nil where their units cannot be compared.
@@ -47,7 +49,8 @@ func (b *Base) unitsEqual(a, c *Relation) query.Scalar {
 	return Equals(a.Unit, c.Unit)
 }
 
-// unitsEqualIfEquated is the condition under which an equality that the join demands leaves rows of one unit; nil where none says so.
+// unitsEqualIfEquated is the condition under which an equality that the join demands leaves rows of one unit; nil where
+// none says so.
 func (b *Base) unitsEqualIfEquated(a, c *Relation, class map[*Column]int) query.Scalar {
 	for _, x := range a.Columns {
 		for _, y := range c.Columns {
@@ -59,7 +62,8 @@ func (b *Base) unitsEqualIfEquated(a, c *Relation, class map[*Column]int) query.
 	return nil
 }
 
-// RestrictToUnitOf restricts a subquery's rows to the unit of the row outside, where what it equates says that they are of it, if the policy is right.
+// RestrictToUnitOf restricts a subquery's rows to the unit of the row outside, where what it equates says that they are
+// of it, if the policy is right.
 func (b *Base) RestrictToUnitOf(outer, r *Relation, inner, out *Column) bool {
 	if outer.open || !b.determineSameUnit(inner, out) {
 		return false
@@ -71,7 +75,8 @@ func (b *Base) RestrictToUnitOf(outer, r *Relation, inner, out *Column) bool {
 	return on != nil
 }
 
-// UnitColumn adds the unit to the columns of a subselect, without a name, unless one of them is it; nil where no column holds it.
+// UnitColumn adds the unit to the columns of a subselect, without a name, unless one of them is it; nil where no column
+// holds it.
 func (d *Derived) UnitColumn() *Column {
 	switch {
 	case len(d.Source.UnitColumns) == 0:

@@ -7,8 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// DomainNamed finds a domain of the schema as the search_path does: public first, the other schemas by name; nil where the name is that of
-// no domain.
+// DomainNamed finds a domain of the schema as the search_path does: public first, the other schemas by name; nil where
+// the name is that of no domain.
 func (b *Base) DomainNamed(in, name string) *expr.Domain {
 	var found *schema.Type
 	for _, t := range b.Schema.Types {
@@ -24,7 +24,10 @@ func (b *Base) DomainNamed(in, name string) *expr.Domain {
 	}
 	b.relyOnDomains()
 	d := b.Schema.Below(*found)
-	return &expr.Domain{Name: name, SQL: sqltext.Ident(d.Schema) + "." + sqltext.Ident(d.Name), Base: d.Base, Typmod: d.Typmod, Constrained: d.Constrained, Collated: d.Collated}
+	return &expr.Domain{
+		Name: name, SQL: sqltext.Ident(d.Schema) + "." + sqltext.Ident(d.Name), Base: d.Base,
+		Typmod: d.Typmod, Constrained: d.Constrained, Collated: d.Collated,
+	}
 }
 
 // relyOnDomains relies on the columns of domains: the shape of any says what all domains demand.

@@ -14,9 +14,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// A relation of constants is what a statement itself gives: VALUES, generate_series, unnest of an array, and subqueries over
-// those. It is evaluated on the shadow when the statement is planned, so that its rows, their number, and which columns are
-// unique are known (docs/privacy.md P4b); main gets literals.
+// A relation of constants is what a statement itself gives: VALUES, generate_series, unnest of an array, and subqueries
+// over those. It is evaluated on the shadow when the statement is planned, so that its rows, their number, and which
+// columns are unique are known (docs/privacy.md P4b); main gets literals.
 
 // MaxConstants bounds its rows: each is printed.
 const MaxConstants = 10000
@@ -25,12 +25,14 @@ const MaxConstants = 10000
 type ConstantScope struct{ *Base }
 
 func (s ConstantScope) Column(fields []string, location int) (*expr.Column, error) {
-	return nil, s.RefuseAt(refusal.SubqueryForm, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+	return nil, s.RefuseAt(refusal.SubqueryForm, location, fmt.Sprintf("column %q cannot be used here",
+		fields[len(fields)-1]),
 		"A list of values in a query over private tables holds constants only.")
 }
 
 func (s ConstantScope) SubLink(l *pg_query.SubLink, _ []*expr.Expr) (*expr.Expr, error) {
-	return nil, s.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
+	return nil, s.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}},
+		"a subquery cannot be used here",
 		"A list of values in a query over private tables holds constants only.")
 }
 
@@ -45,17 +47,19 @@ func (b *Base) ConstantOf(cells []*pg_query.Node) (*expr.Expr, error) {
 	return x, b.Refusal(err)
 }
 
-// FoldConstants evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
+// FoldConstants evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold
+// within it.
 func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, error) {
 	r, ok, err := b.folded(&query.Select{From: from}, cols, onShadow)
 	if err == nil && !ok {
-		err = refusal.New(refusal.TooMuchWork, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
+		err = refusal.New(refusal.TooMuchWork, fmt.Sprintf(
+			"a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
 	}
 	return r, err
 }
 
-// FoldPublic reads the rows of a public relation, which are constants from then on: the statement means these, whatever becomes of the
-// tables (docs/privacy.md P4b). It gives the relation itself where that has too many rows.
+// FoldPublic reads the rows of a public relation, which are constants from then on: the statement means these, whatever
+// becomes of the tables (docs/privacy.md P4b). It gives the relation itself where that has too many rows.
 func (b *Base) FoldPublic(r *Relation) (*Relation, error) {
 	rows := r.Select()
 	if !query.Closed(rows) || r.Lateral {
@@ -95,7 +99,9 @@ func onShadow(l schema.Lookup, q schema.Query) ([][]*schema.Canonical, error) {
 }
 
 // folded evaluates a query whose outputs are columns; false: it has more rows than are listed.
-func (b *Base) folded(of *query.Select, cols []*Column, ask func(schema.Lookup, schema.Query) ([][]*schema.Canonical, error)) (*Relation, bool, error) {
+func (b *Base) folded(of *query.Select, cols []*Column, ask func(schema.Lookup, schema.Query) ([][]*schema.Canonical,
+	error),
+) (*Relation, bool, error) {
 	r := &Relation{constants: true, Proven: true}
 	alias := b.NewAlias()
 	var outputs []query.Scalar
@@ -156,8 +162,9 @@ func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
 	return lists
 }
 
-// constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same in canonical text. That the sets are unique
-// is what main proves of the very literals that it gets (P25). Without rows to read, before Plan, every column may turn out to be unique.
+// constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same in canonical text. That the
+// sets are unique is what main proves of the very literals that it gets (P25). Without rows to read, before Plan, every
+// column may turn out to be unique.
 func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 	width := len(r.Columns)
 	distinct := func(at ...int) bool {
@@ -219,7 +226,10 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 
 // OneRow makes the one row without columns of a SELECT without FROM.
 func (b *Base) OneRow() *Relation {
-	return &Relation{From: oneValue(b.NewAlias()), constants: true, MaxRowsPerUnit: 1, Proven: true, publicRows: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: NewPlanNode("constants, rows: 1")}
+	return &Relation{
+		From: oneValue(b.NewAlias()), constants: true, MaxRowsPerUnit: 1, Proven: true, publicRows: 1,
+		Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: NewPlanNode("constants, rows: 1"),
+	}
 }
 
 // MayBeOneRow says that the rows of a relation of constants are not known yet.

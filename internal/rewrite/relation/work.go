@@ -12,17 +12,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// How long main works on one unit's rows can be seen by the clock, so a statement must not make much of them: every relation
-// carries a public bound of the steps that the rows of one unit cause, every expression that of a row, and what exceeds the limit
-// is refused (P22a). Nothing here reads a row: the bounds come from the statement, the policy, and the sizes of public tables.
+// How long main works on one unit's rows can be seen by the clock, so a statement must not make much of them: every
+// relation carries a public bound of the steps that the rows of one unit cause, every expression that of a row, and
+// what exceeds the limit is refused (P22a). Nothing here reads a row: the bounds come from the statement, the policy,
+// and the sizes of public tables.
 
-// MaxUnitSteps is the most that a statement may do with one unit's rows beyond reading its tables. The costs below were measured
-// on PostgreSQL 15 and one core of a server: of the statements near the limit, the slowest took 8 ns of processor time per step
-// (BenchmarkStep), so that one unit's rows make a difference of at most about 70 ms there.
+// MaxUnitSteps is the most that a statement may do with one unit's rows beyond reading its tables. The costs below were
+// measured on PostgreSQL 15 and one core of a server: of the statements near the limit, the slowest took 8 ns of
+// processor time per step (BenchmarkStep), so that one unit's rows make a difference of at most about 70 ms there.
 const MaxUnitSteps = 8 << 20
 
-// What reading a table's rows once may take is never too much: a statement that does no more is an ordinary one, and the DBA
-// declared how many rows there are.
+// What reading a table's rows once may take is never too much: a statement that does no more is an ordinary one, and
+// the DBA declared how many rows there are.
 const (
 	stepsPerUnitRow   = 200 // of a private table, for each row that a unit may have
 	stepsPerPublicRow = 64  // of a public table, for each of its rows
@@ -86,8 +87,8 @@ func (r *Relation) AddColumnWork(rows int64, cols []*Column) {
 	}
 }
 
-// addJoinWork adds the work of joining another relation, before its rows multiply r's. set is the unique set that lets at most one of
-// them through; a table has an index for it, while constants are compared one by one.
+// addJoinWork adds the work of joining another relation, before its rows multiply r's. set is the unique set that lets
+// at most one of them through; a table has an index for it, while constants are compared one by one.
 func (r *Relation) addJoinWork(o *Relation, set *UniqueSet) {
 	once, each := o.Steps, expr.MulSteps(o.Size(), PairSteps)
 	switch {
@@ -101,8 +102,8 @@ func (r *Relation) addJoinWork(o *Relation, set *UniqueSet) {
 	r.AddWork(expr.Work{Row: each, Once: once}, r.Size())
 }
 
-// AddFilterWork adds the work of conditions on the rows of a join of items. One that reads a single public item may be evaluated for all
-// rows of that, before the join.
+// AddFilterWork adds the work of conditions on the rows of a join of items. One that reads a single public item may be
+// evaluated for all rows of that, before the join.
 func (r *Relation) AddFilterWork(items []*Relation, conds []*expr.Expr) {
 	for _, c := range conds {
 		rows := r.Size()
@@ -127,7 +128,8 @@ func only(items []*Relation, x *expr.Expr) *Relation {
 	return found
 }
 
-// FoundByIndex says that a unique index finds the one row of a relation that conditions leave, and makes its work that of a lookup.
+// FoundByIndex says that a unique index finds the one row of a relation that conditions leave, and makes its work that
+// of a lookup.
 func (r *Relation) FoundByIndex() bool {
 	one := r.UniqueOver(nil)
 	if one == nil || one.Proof == nil {
@@ -137,8 +139,8 @@ func (r *Relation) FoundByIndex() bool {
 	return true
 }
 
-// SubqueryWork bounds the work of a subquery for a row of the query around it: once for all rows where it reads nothing of them.
-// compared is that of comparing a value with one of its rows, 0 for EXISTS and scalar subqueries.
+// SubqueryWork bounds the work of a subquery for a row of the query around it: once for all rows where it reads nothing
+// of them. compared is that of comparing a value with one of its rows, 0 for EXISTS and scalar subqueries.
 func SubqueryWork(r *Relation, correlated, hashed bool, compared int64) expr.Work {
 	rows, steps := r.Size(), r.Steps
 	if correlated {
@@ -174,37 +176,44 @@ func (b *Base) Allowance(tables []*policy.Table) int64 {
 	return steps
 }
 
-// CheckWork refuses a relation whose rows alone are too much work. Before the values of constants are known there may be less of it
-// than there will be.
+// CheckWork refuses a relation whose rows alone are too much work. Before the values of constants are known there may
+// be less of it than there will be.
 func (b *Base) CheckWork(r *Relation, n *pg_query.Node) error {
-	return b.CheckSteps(r.Steps, r.Tables, n, "this join", "Join on unique keys, aggregate before the join, or list fewer constants.")
+	return b.CheckSteps(r.Steps, r.Tables, n, "this join",
+		"Join on unique keys, aggregate before the join, or list fewer constants.")
 }
 
-// CheckConditionWork refuses conditions that are too much work for the rows that they are evaluated for, at the worst of them.
+// CheckConditionWork refuses conditions that are too much work for the rows that they are evaluated for, at the worst
+// of them.
 func (b *Base) CheckConditionWork(r *Relation, conds []*expr.Expr, n *pg_query.Node) error {
 	if len(conds) == 0 {
 		return b.CheckWork(r, n)
 	}
-	worst := slices.MaxFunc(conds, func(x, y *expr.Expr) int { return int(x.Work().Times(r.Size()) - y.Work().Times(r.Size())) })
+	worst := slices.MaxFunc(conds, func(x, y *expr.Expr) int {
+		return int(x.Work().Times(r.Size()) - y.Work().Times(r.Size()))
+	})
 	at := &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{Location: int32(worst.Location())}}}
-	return b.CheckSteps(r.Steps, r.Tables, at, "this condition", "List fewer constants, compare shorter texts (left(x, 100)), or join instead of nesting subqueries.")
+	return b.CheckSteps(r.Steps, r.Tables, at, "this condition",
+		"List fewer constants, compare shorter texts (left(x, 100)), or join instead of nesting subqueries.")
 }
 
 func (b *Base) CheckSteps(steps int64, tables []*policy.Table, n *pg_query.Node, what, hint string) error {
 	if steps-b.Allowance(tables) <= MaxUnitSteps {
 		return nil
 	}
-	return b.Refuse(refusal.TooMuchWork, n, fmt.Sprintf("%s may take more than %d steps for the rows of one unit", what, int64(MaxUnitSteps)), hint)
+	return b.Refuse(refusal.TooMuchWork, n, fmt.Sprintf("%s may take more than %d steps for the rows of one unit", what,
+		int64(MaxUnitSteps)), hint)
 }
 
-// MostConditionSteps bounds what the conditions of one query level may take for a row, where several tables are read. Of two tables
-// that are joined, main may read one only when the other has a row that asks for it, and a subquery's when a row around it does: so
-// one unit's row may be what has a whole table read, which no bound on the rows of a unit limits. What reading a row takes is limited
-// instead. The bound lets through what analysts filter by: texts of unknown length under LIKE, long lists, a logarithm or two.
+// MostConditionSteps bounds what the conditions of one query level may take for a row, where several tables are read.
+// Of two tables that are joined, main may read one only when the other has a row that asks for it, and a subquery's
+// when a row around it does: so one unit's row may be what has a whole table read, which no bound on the rows of a unit
+// limits. What reading a row takes is limited instead. The bound lets through what analysts filter by: texts of unknown
+// length under LIKE, long lists, a logarithm or two.
 const MostConditionSteps = 16 << 10
 
-// NoteConditions keeps the most work that the conditions of one query level take for a row, without that of subqueries, and which bounded
-// columns they read clamped.
+// NoteConditions keeps the most work that the conditions of one query level take for a row, without that of subqueries,
+// and which bounded columns they read clamped.
 func (b *Base) NoteConditions(conds []*expr.Expr) {
 	steps := int64(0)
 	for _, c := range conds {

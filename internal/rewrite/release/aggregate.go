@@ -46,7 +46,8 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		return b.Refusal(err)
 	}
 	k.Outputs = append(k.Outputs, output)
-	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2, Choice: c.Mode != nil, Moments: moments, Rows: 1 + rows}
+	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" &&
+		len(uses) == 2, Choice: c.Mode != nil, Moments: moments, Rows: 1 + rows}
 	if (c.Name == "sum" || c.Name == "avg") && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}
@@ -54,7 +55,8 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		column.Difference = differenceOf(c.Args[0])
 	}
 	if len(uses) == 1 && k.Releases[uses[0]].Kind == mechanism.Quantile && !c.Array {
-		column.Low, column.High = 1+k.quantileEnd(c, uses[0], aggregate.DerivedLow), 1+k.quantileEnd(c, uses[0], aggregate.DerivedHigh)
+		column.Low, column.High = 1+k.quantileEnd(c, uses[0], aggregate.DerivedLow),
+			1+k.quantileEnd(c, uses[0], aggregate.DerivedHigh)
 	}
 	column.Cut = k.cutOf(c)
 	if c.Filter != nil {
@@ -125,8 +127,8 @@ func (k *Block) countOf(c *aggregate.Call) int {
 // mostParts bounds the counts under a filter that are compared with each other.
 const mostParts = 16
 
-// partsOf finds counts of all rows that follow from two others, of the rows where a condition holds and of those where it does not: these
-// share one price, and the third integer is their sum.
+// partsOf finds counts of all rows that follow from two others, of the rows where a condition holds and of those where
+// it does not: these share one price, and the third integer is their sum.
 func partsOf(calls []*aggregate.Call) map[*aggregate.Call][]*aggregate.Call {
 	parts := map[*aggregate.Call][]*aggregate.Call{}
 	var filtered []*aggregate.Call
@@ -171,15 +173,17 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 		if err != nil {
 			return nil, nil, err
 		}
-		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", ReleasedColumn(i), doubledCenter, ReleasedColumn(n)), a.Step)
+		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", ReleasedColumn(i), doubledCenter,
+			ReleasedColumn(n)), a.Step)
 		return query.F("CASE WHEN {} > 0 THEN {} ELSE {} END", ReleasedColumn(n), sum, c.None()), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.Text, a, condition)
 	return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step), []int{i}, err
 }
 
-// betterGivenCount says that a sum is less noisy as Σ(2x − 2c) beside the count of its rows, which is released anyway, than by itself: with
-// noise in proportion to what one unit moves, 4·U² against those of Σ(2x − 2c) and 2c·n. Where an average has released the former it costs nothing.
+// betterGivenCount says that a sum is less noisy as Σ(2x − 2c) beside the count of its rows, which is released anyway,
+// than by itself: with noise in proportion to what one unit moves, 4·U² against those of Σ(2x − 2c) and 2c·n. Where an
+// average has released the former it costs nothing.
 func (k *Block) betterGivenCount(a *aggregate.Argument, condition query.Scalar) bool {
 	if _, known := k.index[givenKey(a, k.rows(condition))]; known {
 		return true
@@ -223,11 +227,14 @@ func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []boun
 	var value query.Scalar
 	switch typ {
 	case pgtype.Float8OID:
-		value = query.F("LEAST(GREATEST(({} * {})::float8 / (2 * {})::float8, {}::float8), {}::float8)", sum, aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
+		value = query.F("LEAST(GREATEST(({} * {})::float8 / (2 * {})::float8, {}::float8), {}::float8)", sum,
+			aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
 	case pgtype.IntervalOID:
-		value = query.F("(LEAST(GREATEST(round({} * {} / (2 * {})), {}), {})::float8 * interval '1 microsecond')", sum, aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
+		value = query.F("(LEAST(GREATEST(round({} * {} / (2 * {})), {}), {})::float8 * interval '1 microsecond')", sum,
+			aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
 	default:
-		value = query.F("LEAST(GREATEST(({} * {}) / (2 * {}), {}), {})", sum, aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
+		value = query.F("LEAST(GREATEST(({} * {}) / (2 * {}), {}), {})", sum, aggregate.Decimal(step), n,
+			aggregate.Decimal(lo), aggregate.Decimal(hi))
 	}
 	if len(gaps) > 0 && typ != pgtype.IntervalOID {
 		value = nearestValid(value, gaps)
@@ -240,12 +247,14 @@ func nearestValid(value query.Scalar, gaps []bounds.Interval) query.Scalar {
 	cases := ""
 	for _, g := range gaps {
 		lo, hi := aggregate.Decimal(g.Lo), aggregate.Decimal(g.Hi)
-		cases += fmt.Sprintf(" WHEN y.v > %s AND y.v < %s THEN CASE WHEN y.v - %s <= %s - y.v THEN %s ELSE %s END", lo, hi, lo, hi, lo, hi)
+		cases += fmt.Sprintf(" WHEN y.v > %s AND y.v < %s THEN CASE WHEN y.v - %s <= %s - y.v THEN %s ELSE %s END", lo, hi,
+			lo, hi, lo, hi)
 	}
 	return query.F("(SELECT CASE{} ELSE y.v END FROM (SELECT {} AS v) AS y)", cases, value)
 }
 
-// planBool compares a noisy count with the noise's own 95% threshold: of the units with a row that decides (docs/privacy.md P12c).
+// planBool compares a noisy count with the noise's own 95% threshold: of the units with a row that decides
+// (docs/privacy.md P12c).
 func (k *Block) planBool(c *aggregate.Call) (query.Scalar, []int) {
 	test := query.F("({})", c.Args[0].SQL())
 	if c.Name == "bool_and" {

@@ -35,7 +35,8 @@ type Block struct {
 	Exists                   []int     // releases which say that a group has rows (exists.go)
 	untold                   []string  // calls whose value over no rows no release tells
 	unasked                  int       // 1 + a release that no call asks for; 0: there is none
-	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+	// the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+	clamped bool
 
 	Proofs   []schema.Proof // of the keys' values
 	Chosen   bool           // released values choose groups in another way
@@ -67,12 +68,14 @@ type Histogram struct {
 	Releases       []int
 	MaxRowsPerUnit int64
 	Extreme        string // min or max: of each unit's rows in a group that one alone counts; empty: all rows do
-	Together       []int  // the histograms that read disjoint rows, of which a unit has so many in all; itself among them; nil: it is alone
-	Part           int    // its place among these
-	rows           string // equal for histograms of one argument under one condition
+	// the histograms that read disjoint rows, of which a unit has so many in all; itself among them; nil: it is alone
+	Together []int
+	Part     int    // its place among these
+	rows     string // equal for histograms of one argument under one condition
 }
 
-// DerivedQuantity is a quantity of a release, or of an aggregate, that the finish query needs in addition to the released integers.
+// DerivedQuantity is a quantity of a release, or of an aggregate, that the finish query needs in addition to the
+// released integers.
 type DerivedQuantity struct {
 	Name     string
 	Release  int     // of an aggregate: its first
@@ -123,7 +126,8 @@ func (k *Block) Tables() []*policy.Table {
 	return append(slices.Clone(k.Source.Tables), k.listing)
 }
 
-// Rows are those of the source that may be in a group: of a value beyond its bounds a key is computed in none (docs/privacy.md P3b).
+// Rows are those of the source that may be in a group: of a value beyond its bounds a key is computed in none
+// (docs/privacy.md P3b).
 func (k *Block) Rows() *relation.Relation {
 	rows := k.Source
 	for _, g := range k.Keys {
@@ -140,10 +144,18 @@ func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsCont
 // count releases the number of rows where condition holds.
 func (k *Block) count(name string, condition query.Scalar) int {
 	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()), Sensitivity: k.rowsInGroup, Total: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{
+			Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()),
+			Sensitivity: k.rowsInGroup, Total: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{
+				Step: 1,
+			},
+		}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.rowsInGroup, ByRows: true})
+		k.Measurements = append(k.Measurements, Measurement{
+			Release: i, Where: condition, lo: 0, Hi: k.rowsInGroup,
+			ByRows: true,
+		})
 	}
 	return i
 }
@@ -151,10 +163,16 @@ func (k *Block) count(name string, condition query.Scalar) int {
 // units releases the number of units with a row where condition holds.
 func (k *Block) units(name string, condition query.Scalar) int {
 	i, isNew := k.release("units "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()), Sensitivity: 1, Total: k.MaxPartitionsContributed, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{
+			Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()),
+			Sensitivity: 1, Total: k.MaxPartitionsContributed, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1},
+		}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: 1, ByRows: true, Once: true})
+		k.Measurements = append(k.Measurements, Measurement{
+			Release: i, Where: condition, lo: 0, Hi: 1, ByRows: true,
+			Once: true,
+		})
 	}
 	return i
 }
@@ -188,10 +206,15 @@ func (k *Block) choice(p *policy.Column) mechanism.Choice {
 // callSteps is what it takes to plan an aggregate.
 const callSteps = 250
 
-// NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was split into, before are
-// the blocks of the statement so far.
-func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, intervals []bind.Interval, before []*Block) (*Block, error) {
-	k := &Block{Source: src, Compared: b.Compared, index: map[string]int{}, histograms: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
+// NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was
+// split into, before are the blocks of the statement so far.
+func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall,
+	intervals []bind.Interval, before []*Block,
+) (*Block, error) {
+	k := &Block{
+		Source: src, Compared: b.Compared, index: map[string]int{}, histograms: map[string]int{},
+		doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{},
+	}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
 	}
@@ -253,22 +276,25 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 
 // Column says which released integers make one aggregate of the block, for NOTICE, EXPLAIN and dpproxy.interval_*.
 type Column struct {
-	Name     string // as the analyst wrote it: "avg(cost)"
-	Output   string // name of the column of its query that is this aggregate and nothing else; empty: part of an expression
+	Name string // as the analyst wrote it: "avg(cost)"
+	// name of the column of its query that is this aggregate and nothing else; empty: part of an expression
+	Output   string
 	Type     uint32
 	Releases []int // indexes into Block.Releases; for an avg: sum, count
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
-	Parts         bool  // z + n, two counts
-	Average       bool  // Step·(z/n + DoubledCenter)
-	Rows          int   `json:",omitempty"` // 1 + the count that makes it NULL where it cannot be told from that of no rows; 0: none does
-	Chooses       bool  `json:"-"`          // which groups are shown follows from it
+	Parts   bool // z + n, two counts
+	Average bool // Step·(z/n + DoubledCenter)
+	// 1 + the count that makes it NULL where it cannot be told from that of no rows; 0: none does
+	Rows          int   `json:",omitempty"`
+	Chooses       bool  `json:"-"` // which groups are shown follows from it
 	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 
 	Cut *Cut `json:",omitempty"` // nil: no number of one unit is cut
 
 	Moments *Moments `json:",omitempty"` // nil: it is no variance, covariance or correlation
-	// The share of rows that count with the nearest bound in place of a value, at most, as the administrator says; 0 where nobody knows, too.
+	// The share of rows that count with the nearest bound in place of a value, at most, as the administrator says; 0 where
+	// nobody knows, too.
 	Outside        float64 `json:",omitempty"`
 	OutsideUnknown bool    `json:",omitempty"`
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.

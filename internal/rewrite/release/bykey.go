@@ -12,12 +12,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// oneTextTypes are the types whose equal values, and no others, have one text: whoever prints them, and under whatever settings.
-var oneTextTypes = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.BoolOID, pgtype.DateOID, pgtype.UUIDOID, pgtype.TextOID, pgtype.VarcharOID}
+// oneTextTypes are the types whose equal values, and no others, have one text: whoever prints them, and under whatever
+// settings.
+var oneTextTypes = []uint32{
+	pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.BoolOID, pgtype.DateOID,
+	pgtype.UUIDOID, pgtype.TextOID, pgtype.VarcharOID,
+}
 
-// nameByKeys has main name a group by its keys where it needs no list of them: they are values of public rows, and the list holds every
-// combination that a row may have; or main itself drops the rows whose key is none. The proxy finds a key's place in the list
-// (docs/privacy.md P26a).
+// nameByKeys has main name a group by its keys where it needs no list of them: they are values of public rows, and the
+// list holds every combination that a row may have; or main itself drops the rows whose key is none. The proxy finds a
+// key's place in the list (docs/privacy.md P26a).
 func (b *Planner) nameByKeys(k *Block) {
 	if k.Selected || len(k.Domains) != 1 {
 		return
@@ -46,14 +50,15 @@ func (b *Planner) nameByKeys(k *Block) {
 	k.ByKey = true
 }
 
-// MostSent is how many values of a public column main is sent as a list. It joins more of them itself: to print, send, read and prove the list
-// takes longer then than to join all rows, which have to be grouped before they are few.
+// MostSent is how many values of a public column main is sent as a list. It joins more of them itself: to print, send,
+// read and prove the list takes longer then than to join all rows, which have to be grouped before they are few.
 var MostSent = 1000
 
-// listing gives the public column whose values a private one has that is the key, if main is to join them: as values of one type under one
-// equality, and where no other server groups the rows.
+// listing gives the public column whose values a private one has that is the key, if main is to join them: as values of
+// one type under one equality, and where no other server groups the rows.
 func (b *Planner) listing(k *Block) *relation.PublicColumn {
-	if len(k.Keys) != 1 || k.Domains[0].Tuples.Len() <= MostSent || k.Source.Preserved != nil || b.Distributed(k.Source) || b.MayBeForeign(k.Source) {
+	if len(k.Keys) != 1 || k.Domains[0].Tuples.Len() <= MostSent || k.Source.Preserved != nil || b.Distributed(k.Source) ||
+		b.MayBeForeign(k.Source) {
 		return nil
 	}
 	of, listed := b.valuesFrom(k.Keys[0])
@@ -63,7 +68,8 @@ func (b *Planner) listing(k *Block) *relation.PublicColumn {
 	return b.PublicColumn(of)
 }
 
-// valuesFrom gives the public column whose values a private one has that is the key, where both are of one type and collation.
+// valuesFrom gives the public column whose values a private one has that is the key, where both are of one type and
+// collation.
 func (b *Planner) valuesFrom(g *Key) (policy.ColumnOf, *schema.Column) {
 	if g.Column() == nil {
 		return policy.ColumnOf{}, nil
@@ -73,14 +79,16 @@ func (b *Planner) valuesFrom(g *Key) (policy.ColumnOf, *schema.Column) {
 		return policy.ColumnOf{}, nil
 	}
 	of := *source.Policy.ValuesFrom
-	if m := b.Schema.Column(of.Table, of.Column); m != nil && m.Type == g.Column().Type && m.Collation == g.Column().Collation {
+	if m := b.Schema.Column(of.Table, of.Column); m != nil && m.Type == g.Column().Type &&
+		m.Collation == g.Column().Collation {
 		return of, m
 	}
 	return policy.ColumnOf{}, nil
 }
 
-// asRead gives the values of a key that are those of a public column as it has been read: no condition takes some away, and the column writes
-// none in another way. They are in the order in which a query would list them (expr.Keys). nil: they have to be listed.
+// asRead gives the values of a key that are those of a public column as it has been read: no condition takes some away,
+// and the column writes none in another way. They are in the order in which a query would list them (expr.Keys). nil:
+// they have to be listed.
 func (b *Planner) asRead(g *Key, holds []*expr.Expr) *schema.Table {
 	of, m := b.valuesFrom(g)
 	if m == nil || m.TypeName != g.Column().TypeName || !slices.Contains(oneTextTypes, g.Type()) {

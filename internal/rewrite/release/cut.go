@@ -8,7 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
-// Cut says that numbers of one unit beyond what the policy lets it add count as less where they are added up (docs/privacy.md P8e).
+// Cut says that numbers of one unit beyond what the policy lets it add count as less where they are added up
+// (docs/privacy.md P8e).
 type Cut struct {
 	Of        string   // the number, as the analyst wrote it
 	To        string   // what it counts as
@@ -51,19 +52,22 @@ func ends(of bounds.Interval, low, high bool) string {
 	return bounds.Decimal(of.Lo) + " or " + bounds.Decimal(of.Hi)
 }
 
-// sharesCut says that what is left out of a sum is the share of rows that the administrator vouches for: of a number of rows, or a sum of values
-// that are not negative, of all units alike. Conditions and keys that read such numbers choose the units that have more of them.
+// sharesCut says that what is left out of a sum is the share of rows that the administrator vouches for: of a number of
+// rows, or a sum of values that are not negative, of all units alike. Conditions and keys that read such numbers choose
+// the units that have more of them.
 func (k *Block) sharesCut(c *aggregate.Call, x *expr.Expr) bool {
 	col := x.Column()
 	if c.Name != "sum" && c.Name != "avg" || c.Values() != nil || col == nil || col.Computed() {
 		return false
 	}
-	chosen := slices.ContainsFunc(k.Source.Conditions, (*expr.Expr).ReadsBeyond) || c.Filter != nil && c.Filter.ReadsBeyond() ||
+	chosen := slices.ContainsFunc(k.Source.Conditions, (*expr.Expr).ReadsBeyond) || c.Filter != nil &&
+		c.Filter.ReadsBeyond() ||
 		slices.ContainsFunc(k.Keys, func(g *Key) bool { return g.ReadsBeyond() })
 	return !chosen && k.Single() && col.Bounds.Lo != nil && col.Bounds.Lo.Sign() >= 0
 }
 
-// BeyondGroups lists keys of which some rows' values are in no group, as they are numbers of one unit beyond the policy's bounds.
+// BeyondGroups lists keys of which some rows' values are in no group, as they are numbers of one unit beyond the
+// policy's bounds.
 func (k *Block) BeyondGroups() []Cut {
 	var out []Cut
 	for _, g := range k.Keys {

@@ -42,8 +42,8 @@ func (k *Block) rows(condition query.Scalar) read {
 	return read{where: condition, most: k.Source.MaxRowsPerUnit}
 }
 
-// distinct reads the distinct values of x where condition holds and x is not NULL. Where one unit's values are merged and ranked, equal ones
-// have to look alike (docs/privacy.md P15).
+// distinct reads the distinct values of x where condition holds and x is not NULL. Where one unit's values are merged
+// and ranked, equal ones have to look alike (docs/privacy.md P15).
 func (k *Block) distinct(x *expr.Expr, condition query.Scalar) (read, error) {
 	r := read{where: condition, distinct: x.SQL(), most: k.mostValues(x)}
 	if k.oneRow() {
@@ -54,8 +54,8 @@ func (k *Block) distinct(x *expr.Expr, condition query.Scalar) (read, error) {
 	return r, err
 }
 
-// mostValues is how many values a unit counts with: one in each group, of what is a function of the unit. In one group a column has no more of
-// them than its table has rows of the unit, however many rows a join makes of these.
+// mostValues is how many values a unit counts with: one in each group, of what is a function of the unit. In one group
+// a column has no more of them than its table has rows of the unit, however many rows a join makes of these.
 func (k *Block) mostValues(x *expr.Expr) int64 {
 	most := k.Source.MaxRowsPerUnit
 	if c := relation.SourceOf(x); c != nil && c.HoldsUnit || relation.PerUnit(x) {
@@ -92,7 +92,10 @@ func mostOf(x *expr.Expr) int64 {
 // countValues releases the number of distinct values that are read, of at most so many.
 func (k *Block) countValues(name string, values read, most int64) int {
 	i, isNew := k.release("distinct "+values.key(), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, min(k.mostRows(), most)), Sensitivity: values.most, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{
+			Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, min(k.mostRows(), most)),
+			Sensitivity: values.most, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1},
+		}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, values.measurement(Measurement{Release: i}))
@@ -100,16 +103,16 @@ func (k *Block) countValues(name string, values read, most int64) int {
 	return i
 }
 
-// ReadsDomains says that a key is computed from a column of a domain, or that whole rows are counted: what the workers of a Citus cluster do not
-// send as the types that the coordinator expects.
+// ReadsDomains says that a key is computed from a column of a domain, or that whole rows are counted: what the workers
+// of a Citus cluster do not send as the types that the coordinator expects.
 func (k *Block) ReadsDomains() bool {
 	domain := func(c *expr.Column) bool { return c.Base != 0 }
 	return slices.ContainsFunc(k.Keys, func(g *Key) bool { return slices.ContainsFunc(g.Columns(), domain) }) ||
 		slices.ContainsFunc(k.Measurements, func(m Measurement) bool { return query.IsRow(m.Distinct) })
 }
 
-// countRowValues releases the number of distinct rows of values. In a row NULL is a value like any other, so each column has to be in the
-// form in which equal values look alike, and the row is never NULL (docs/privacy.md P15).
+// countRowValues releases the number of distinct rows of values. In a row NULL is a value like any other, so each
+// column has to be in the form in which equal values look alike, and the row is never NULL (docs/privacy.md P15).
 func (k *Block) countRowValues(c *aggregate.Call) (int, error) {
 	values := read{where: c.Condition(), most: k.Source.MaxRowsPerUnit}
 	keys := make([]query.Scalar, len(c.Row))
@@ -153,7 +156,8 @@ func (b *Planner) planDistinctSum(k *Block, c *aggregate.Call) (query.Scalar, []
 		n := count()
 		i, doubledCenter, err := k.sumGivenCount(c.Text, a, values, n)
 		sum := query.F("round(({}::numeric + ({})::numeric * {}) / 2)", ReleasedColumn(i), doubledCenter, ReleasedColumn(n))
-		return query.F("CASE WHEN {} > 0 THEN {} ELSE {} END", ReleasedColumn(n), c.Scaled(convert(c.Type, sum, a.Step)), c.None()), []int{i, n}, err
+		return query.F("CASE WHEN {} > 0 THEN {} ELSE {} END", ReleasedColumn(n), c.Scaled(convert(c.Type, sum, a.Step)),
+			c.None()), []int{i, n}, err
 	}
 	lo, hi := aggregate.UnitBounds(a.Lo, a.Hi, values.most, nil)
 	most := max(-lo, hi)
@@ -162,10 +166,16 @@ func (b *Planner) planDistinctSum(k *Block, c *aggregate.Call) (query.Scalar, []
 	}
 	step, _ := a.Step.Float64()
 	i, isNew := k.release(fmt.Sprintf("sum %s %s", query.Key(a.SQL), values.key()), func() mechanism.Release {
-		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: k.sumRange(a.Lo, a.Hi), Sensitivity: most, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
+		return mechanism.Release{
+			Name: c.Text, Kind: mechanism.Scalar, Range: k.sumRange(a.Lo, a.Hi), Sensitivity: most,
+			Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step},
+		}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, values.measurement(Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL}))
+		k.Measurements = append(k.Measurements, values.measurement(Measurement{
+			Release: i, row: ofArgument(a.Measure, 1, 0),
+			argument: a.SQL,
+		}))
 	}
 	return c.Scaled(convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step)), []int{i}, nil
 }

@@ -1,5 +1,5 @@
-// Package release plans what is released of a relation: the groups, one exact integer per group and release with its sensitivity, and
-// the formulas that make the analyst's aggregates of released integers:
+// Package release plans what is released of a relation: the groups, one exact integer per group and release with its
+// sensitivity, and the formulas that make the analyst's aggregates of released integers:
 //
 //	domain.go     the values of keys, and combinations of public ones (P10, P10a)
 //	keys.go       domains, groups per unit, partition selection (docs/privacy.md P10, P11, P17)

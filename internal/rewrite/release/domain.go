@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Domain lists what some keys of a block may be together: the values of one, or the combinations of several that public rows hold
-// (docs/privacy.md P10, P10a).
+// Domain lists what some keys of a block may be together: the values of one, or the combinations of several that public
+// rows hold (docs/privacy.md P10, P10a).
 type Domain struct {
 	Keys     []*Key
 	At       []int         // the places of Keys in the block
@@ -43,7 +43,8 @@ func (d *Domain) value(i int) *schema.Canonical {
 func (d *Domain) Arrays() []query.Scalar {
 	if d.arrays == nil {
 		for i, g := range d.Keys {
-			d.arrays = append(d.arrays, query.F("({}::pg_catalog.text[])::{}[]", Parameter(pgtype.TextArrayOID, schema.TextArray(schema.KeyColumn(d.Tuples, i))), g.TypeName()))
+			d.arrays = append(d.arrays, query.F("({}::pg_catalog.text[])::{}[]",
+				Parameter(pgtype.TextArrayOID, schema.TextArray(schema.KeyColumn(d.Tuples, i))), g.TypeName()))
 		}
 	}
 	return d.arrays
@@ -58,8 +59,9 @@ func (d *Domain) Ordinals() *query.Ordinals {
 	return out
 }
 
-// Same prints conditions which together say that two values of the i-th key are one: equal, or both NULL. They can be hashed, as
-// IS NOT DISTINCT FROM cannot: where one may be NULL, any value of the key stands in for NULL, and its being NULL is compared apart.
+// Same prints conditions which together say that two values of the i-th key are one: equal, or both NULL. They can be
+// hashed, as IS NOT DISTINCT FROM cannot: where one may be NULL, any value of the key stands in for NULL, and its being
+// NULL is compared apart.
 func (d *Domain) Same(i int, a, b query.Scalar) []query.Scalar {
 	g := d.Keys[i]
 	equal := func(a, b query.Scalar) query.Scalar {
@@ -76,14 +78,18 @@ func (d *Domain) Same(i int, a, b query.Scalar) []query.Scalar {
 	return out
 }
 
-// distinct gives what main has to prove of a domain: its combinations differ under the equalities that compare the keys (P25).
+// distinct gives what main has to prove of a domain: its combinations differ under the equalities that compare the keys
+// (P25).
 func (d *Domain) distinct() schema.Proof {
 	as, names := query.Named("d"), make([]string, len(d.Keys))
 	columns := make([]query.Scalar, len(d.Keys))
 	for i, g := range d.Keys {
 		names[i], columns[i] = g.Text(), query.F("{}{}", as.Column(fmt.Sprintf("k%d", i+1)), g.Equality())
 	}
-	return schema.Proof{Of: "the values of " + strings.Join(names, ", "), Values: query.Print(query.Once(query.Unnest(as, d.Arrays(), false), columns))}
+	return schema.Proof{
+		Of:     "the values of " + strings.Join(names, ", "),
+		Values: query.Print(query.Once(query.Unnest(as, d.Arrays(), false), columns)),
+	}
 }
 
 // publicDomain lists the combinations of keys in public rows.
@@ -118,7 +124,9 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 		return nil, err
 	}
 	if int64(tuples.Len()) > KeyLimits.Of(false) {
-		return nil, expr.Refuse(refusal.TooManyGroups, d.Keys[0].Location(), fmt.Sprintf("the group keys have more than %d combinations in public rows", KeyLimits.Listed), "Group by fewer or coarser keys, or narrow them in WHERE.")
+		return nil, expr.Refuse(refusal.TooManyGroups, d.Keys[0].Location(),
+			fmt.Sprintf("the group keys have more than %d combinations in public rows", KeyLimits.Listed),
+			"Group by fewer or coarser keys, or narrow them in WHERE.")
 	}
 	d.Tuples = tuples
 	return d, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// PostgreSQL has no group without rows. A block with declared keys releases something for every key; which of its groups are shown, released
-// numbers say that are 0 over no rows (docs/privacy.md P17a).
+// PostgreSQL has no group without rows. A block with declared keys releases something for every key; which of its
+// groups are shown, released numbers say that are 0 over no rows (docs/privacy.md P17a).
 
 // rowsOfGroup is the call that counts the rows of a group where the statement does not.
 var rowsOfGroup = &aggregate.Call{Name: "count", Star: true, Text: "rows of a group"}
@@ -21,8 +21,8 @@ func (b *Planner) dropsEmpty(k *Block) bool {
 	return b.Compared || !b.KeepsEmpty && !b.Every && len(k.Keys) > 0 && !k.Selected && k.Source.Preserved == nil
 }
 
-// countRows releases the number of rows of each group where groups may be dropped and no release of the calls says which. It is to be
-// asked before sums are planned.
+// countRows releases the number of rows of each group where groups may be dropped and no release of the calls says
+// which. It is to be asked before sums are planned.
 func (b *Planner) countRows(k *Block, calls []*aggregate.Call) error {
 	if !k.DropsEmpty || k.existence() != nil {
 		return nil
@@ -41,8 +41,8 @@ func (b *Planner) countRows(k *Block, calls []*aggregate.Call) error {
 	return nil
 }
 
-// askedWeight is the weight of a release that the statement asks for against one that only says which groups exist: noise that is wider by
-// a quarter at most, or by an eighth where it is Gaussian, pays for that.
+// askedWeight is the weight of a release that the statement asks for against one that only says which groups exist:
+// noise that is wider by a quarter at most, or by an eighth where it is Gaussian, pays for that.
 const askedWeight = 4
 
 // suggestions finds releases that are 0 over no rows, where the number of rows was not asked for and has little of the
@@ -69,8 +69,9 @@ func (b *Planner) positiveSum(k *Block, c *aggregate.Call) (bool, error) {
 	return a.Lo > 0, nil
 }
 
-// existence finds releases that are 0 over no rows and not all 0 over some: a count of all rows, of its two parts, of their units, of
-// different values of an expression that is never NULL, or a sum of values above 0. nil: there are none.
+// existence finds releases that are 0 over no rows and not all 0 over some: a count of all rows, of its two parts, of
+// their units, of different values of an expression that is never NULL, or a sum of values above 0. nil: there are
+// none.
 func (k *Block) existence() []int {
 	for _, what := range []string{"count ", "units "} {
 		if i, ok := k.index[what+query.Key(nil)]; ok {
@@ -81,7 +82,8 @@ func (k *Block) existence() []int {
 		return k.Columns[i].Releases
 	}
 	for _, m := range k.Measurements {
-		if m.Where == nil && k.Releases[m.Release].Kind == mechanism.Scalar && (m.Distinct != nil && m.row == nil || m.row != nil && m.row.lo > 0) {
+		if m.Where == nil && k.Releases[m.Release].Kind == mechanism.Scalar && (m.Distinct != nil && m.row == nil ||
+			m.row != nil && m.row.lo > 0) {
 			return []int{m.Release}
 		}
 	}

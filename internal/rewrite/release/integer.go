@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Measurement is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be computed over the rows
-// of one unit, whose value is clamped to [lo, hi], or over all rows of a group at once.
+// Measurement is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be
+// computed over the rows of one unit, whose value is clamped to [lo, hi], or over all rows of a group at once.
 type Measurement struct {
 	Release  int
 	row      *summand     // nil: rows are counted
@@ -28,7 +28,8 @@ type Measurement struct {
 	Total  bool // its magnitudes in all groups add up to at most those of lo and Hi
 	Once   bool // it is one where it counts at all
 	byRows bool // Total, where the bounds on rows allow no more
-	family int  // the bound holds for all measurements of a family together, which read disjoint rows; 0: for this one alone
+	// the bound holds for all measurements of a family together, which read disjoint rows; 0: for this one alone
+	family int
 }
 
 // summand is the integer that one row adds: factor × of + offset, in [lo, hi].
@@ -49,7 +50,10 @@ func Direct(m *expr.Measure) query.Scalar { return m.SQL }
 
 // ofArgument makes the summand factor × the argument + offset.
 func ofArgument(m *expr.Measure, factor, offset int64) *summand {
-	return &summand{of: func(read reader) query.Scalar { return read(m) }, narrow: m.Type == pgtype.Int4OID, factor: factor, offset: offset, lo: factor*m.Lo + offset, hi: factor*m.Hi + offset}
+	return &summand{
+		of: func(read reader) query.Scalar { return read(m) }, narrow: m.Type == pgtype.Int4OID,
+		factor: factor, offset: offset, lo: factor*m.Lo + offset, hi: factor*m.Hi + offset,
+	}
 }
 
 // sql prints the integer plus shift, as an int4 where that holds it. No step overflows.
@@ -83,21 +87,24 @@ func inInt4(values ...int64) bool {
 // float8Exact bounds the integers that float8 holds exactly.
 const float8Exact = 1 << 53
 
-// Aggregate prints the integer of a group of rows. Sums of int4 and of float8 keep their state in 8 bytes by value; that of int8 is
-// allocated for every group, and sent between workers as text.
+// Aggregate prints the integer of a group of rows. Sums of int4 and of float8 keep their state in 8 bytes by value;
+// that of int8 is allocated for every group, and sent between workers as text.
 //
-// A sum over one unit's rows that are too wide for int4 is one of float8: of integers ≥ 0, so that no order of adding, however many rows there
-// are, gives anything but the exact sum, or at least 2^53, more than the clamp of a unit lets through.
+// A sum over one unit's rows that are too wide for int4 is one of float8: of integers ≥ 0, so that no order of adding,
+// however many rows there are, gives anything but the exact sum, or at least 2^53, more than the clamp of a unit lets
+// through.
 func (m *Measurement) Aggregate(read reader, where query.Scalar, rows int64) query.Scalar {
 	s, count := m.row, query.Aggregate{Call: query.Raw("count(*)"), Where: where}
 	if s == nil {
 		return count
 	}
 	sum := func(x query.Scalar) query.Scalar { return query.Aggregate{Call: query.F("sum({})", x), Where: where} }
-	if rows == 0 || inInt4(s.lo, s.hi) || bounds.WideMul(s.hi-s.lo, rows) > float8Exact || bounds.WideMul(bounds.Abs(s.lo), rows) > bounds.MaxTotal/4 {
+	if rows == 0 || inInt4(s.lo, s.hi) || bounds.WideMul(s.hi-s.lo, rows) > float8Exact ||
+		bounds.WideMul(bounds.Abs(s.lo), rows) > bounds.MaxTotal/4 {
 		return query.F("COALESCE({}, 0)", sum(s.sql(read, 0)))
 	}
-	total := query.F("LEAST(COALESCE({}, 0), {})::pg_catalog.int8", sum(query.F("({})::pg_catalog.float8", s.sql(read, -s.lo))), int64(float8Exact))
+	total := query.F("LEAST(COALESCE({}, 0), {})::pg_catalog.int8",
+		sum(query.F("({})::pg_catalog.float8", s.sql(read, -s.lo))), int64(float8Exact))
 	if s.lo != 0 {
 		return query.F("{} + ({}) * LEAST({}, {})", total, s.lo, count, bounds.MaxTotal/4/bounds.Abs(s.lo))
 	}
@@ -115,7 +122,8 @@ func (m *Measurement) Most() int64 { return max(bounds.Abs(m.lo), bounds.Abs(m.H
 // Proven says that a proven bound on rows bounds the magnitudes in all groups too: the policy allows no less.
 func (m *Measurement) Proven() bool { return m.byRows }
 
-// Together lists the measurements of ms that share the bound of the i-th with it, which read disjoint rows; itself among them.
+// Together lists the measurements of ms that share the bound of the i-th with it, which read disjoint rows; itself
+// among them.
 func Together(ms []Measurement, i int) []int {
 	out := []int{}
 	for j := range ms {

@@ -27,13 +27,17 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 		first := k.Releases[c.Releases[0]]
 		if i.What == aggregate.DerivedStddev {
 			if !k.oneNoise(c) && first.Kind != mechanism.Quantile {
-				return b.Refuse(refusal.Interval, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
+				return b.Refuse(refusal.Interval, i.Node, "noise_stddev is available for counts, sums, averages and quantiles",
+					"Ask for noise_stddev of a count or an average of the same column instead.")
 			}
-			k.Intervals = append(k.Intervals, query.F("{} * {}::float8", k.deriveOf(i.Call, i.What), fmt.Sprintf("%g", stepOf(first))))
+			k.Intervals = append(k.Intervals, query.F("{} * {}::float8", k.deriveOf(i.Call, i.What),
+				fmt.Sprintf("%g", stepOf(first))))
 			continue
 		}
 		if !k.hasInterval(c) {
-			return b.Refuse(refusal.Interval, i.Node, "intervals are available for counts, sums, averages, variances, correlations and single quantiles", "Ask for the interval of an average or a sum instead.")
+			return b.Refuse(refusal.Interval, i.Node,
+				"intervals are available for counts, sums, averages, variances, correlations and single quantiles",
+				"Ask for the interval of an average or a sum instead.")
 		}
 		if c.Moments != nil {
 			k.Intervals = append(k.Intervals, k.momentEnd(i.Call, i.What))
@@ -55,8 +59,8 @@ func (k *Block) hasInterval(c *Column) bool {
 	return len(c.Releases) > 0 && !c.Choice && (c.Moments != nil || k.oneNoise(c)) && c.Type != pgtype.BoolOID
 }
 
-// intervalEnd prints the aggregate's formula with its first release lowered or raised: every formula grows with that. NULL stays NULL,
-// which GREATEST and LEAST would drop.
+// intervalEnd prints the aggregate's formula with its first release lowered or raised: every formula grows with that.
+// NULL stays NULL, which GREATEST and LEAST would drop.
 func (k *Block) intervalEnd(call int, what aggregate.Derived) query.Scalar {
 	first, by := ReleasedColumn(k.Columns[call].Releases[0]), k.deriveOf(call, what)
 	end := query.F("({} - {})", first, by)
@@ -77,13 +81,16 @@ func (k *Block) OutputOf(call int, first query.Scalar) query.Scalar {
 	}}.OfScalar(k.Outputs[call])
 }
 
-// Adds says that an aggregate over several groups is the sum of what one release of each is, whichever groups are shown.
+// Adds says that an aggregate over several groups is the sum of what one release of each is, whichever groups are
+// shown.
 func (k *Block) Adds(call int) bool {
 	c := &k.Columns[call]
-	return len(c.Releases) == 1 && k.Releases[c.Releases[0]].Kind == mechanism.Scalar && k.Source.Preserved == nil && !k.Selected && !k.Source.Empty
+	return len(c.Releases) == 1 && k.Releases[c.Releases[0]].Kind == mechanism.Scalar && k.Source.Preserved == nil &&
+		!k.Selected && !k.Source.Empty
 }
 
-// momentEnd prints an aggregate of moments less, or more, what it may be off, in its own unit, and within what it can be.
+// momentEnd prints an aggregate of moments less, or more, what it may be off, in its own unit, and within what it can
+// be.
 func (k *Block) momentEnd(call int, what aggregate.Derived) query.Scalar {
 	c, sign := k.Columns[call], "-"
 	if what == aggregate.DerivedHigh {

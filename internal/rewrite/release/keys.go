@@ -17,8 +17,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// KeyLimits bound the combinations of the keys of one block: every one of them is released, whether or not a row has it. A key of a million
-// takes less than 200 bytes of memory for each, until the answer is read.
+// KeyLimits bound the combinations of the keys of one block: every one of them is released, whether or not a row has
+// it. A key of a million takes less than 200 bytes of memory for each, until the answer is read.
 var KeyLimits = expr.Limits{Listed: schema.MostListed, Computed: 20_000}
 
 // Key is one group expression.
@@ -31,7 +31,8 @@ type Key struct {
 	inside          []query.Scalar // a row that does not fulfil these is in no group
 }
 
-// Equality prints how the key's values are compared everywhere: " COLLATE …" for text, so that no operand's own collation decides.
+// Equality prints how the key's values are compared everywhere: " COLLATE …" for text, so that no operand's own
+// collation decides.
 func (g *Key) Equality() string {
 	switch {
 	case !g.Collatable():
@@ -42,8 +43,9 @@ func (g *Key) Equality() string {
 	return " COLLATE " + g.Collation()
 }
 
-// listedAs prints the collation under which the key's values are told apart where they are listed, by bytes. The default collation tells
-// the same values apart, as all do that are deterministic, and a list that is sorted by bytes needs one fast sort for both.
+// listedAs prints the collation under which the key's values are told apart where they are listed, by bytes. The
+// default collation tells the same values apart, as all do that are deterministic, and a list that is sorted by bytes
+// needs one fast sort for both.
 func (g *Key) listedAs() string {
 	if g.Collatable() && g.Collation() == "" {
 		return ` COLLATE pg_catalog."C"`
@@ -92,7 +94,8 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 		}
 		computed = computed || d.Computed
 		if most := KeyLimits.Of(computed); size > most {
-			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", most-1), "Group by fewer or coarser keys, or narrow them in WHERE.")
+			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations",
+				most-1), "Group by fewer or coarser keys, or narrow them in WHERE.")
 		}
 	}
 	if listed || len(groups) == 0 {
@@ -103,8 +106,8 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 	return nil
 }
 
-// findDomains lists the values of the keys: of those that read public rows alone, the combinations there; of any other, its own.
-// undeclared says why the values of a key do not follow from anything.
+// findDomains lists the values of the keys: of those that read public rows alone, the combinations there; of any other,
+// its own. undeclared says why the values of a key do not follow from anything.
 func (b *Planner) findDomains(k *Block, sc *bind.Scope) (undeclared, err error) {
 	xs := make([]*expr.Expr, len(k.Keys))
 	for i, g := range k.Keys {
@@ -154,7 +157,8 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 	}
 	g := &Key{Expr: e, node: n, perUnit: relation.PerUnit(e)}
 	if e.OfUnit() {
-		return nil, b.Refuse(refusal.UnitKey, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
+		return nil, b.Refuse(refusal.UnitKey, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer",
+			e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
 	}
 	g.inside = e.Inside()
 	b.NoteBeyond(relation.NoGroup, e.Clamped())
@@ -170,8 +174,8 @@ func Parameter(oid uint32, value schema.Canonical) query.Scalar {
 	return &query.Parameter{Parameter: schema.Parameter{Type: oid, Value: &value}}
 }
 
-// declarePublic gives the columns of public tables in a key their distinct values as a domain (docs/privacy.md P10), where the key
-// needs one, and types it again.
+// declarePublic gives the columns of public tables in a key their distinct values as a domain (docs/privacy.md P10),
+// where the key needs one, and types it again.
 func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
 	if _, err := expr.Keys(g.Expr, KeyLimits); err == nil {
 		return nil
@@ -204,8 +208,8 @@ func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
 	return err
 }
 
-// boundRows finds the most rows of a unit in one group. If they differ in what is one value there, it is one, and a unit counts with no more rows
-// than there are groups.
+// boundRows finds the most rows of a unit in one group. If they differ in what is one value there, it is one, and a
+// unit counts with no more rows than there are groups.
 func (k *Block) boundRows() {
 	k.rowsInGroup = k.Source.MaxRowsPerUnit
 	same := map[*relation.Column]bool{}
@@ -235,7 +239,8 @@ func (k *Block) boundRows() {
 	k.Source = &src
 }
 
-// boundGroups finds the most groups that one unit counts in: as many as it has rows, as there are, or as the policy says (0: it does not).
+// boundGroups finds the most groups that one unit counts in: as many as it has rows, as there are, or as the policy
+// says (0: it does not).
 func (k *Block) boundGroups(declared int64, one bool) {
 	if one || k.groups == 1 {
 		k.MaxPartitionsContributed = 1 // the keys are functions of the unit, or there is one group
@@ -346,8 +351,9 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 	return nil
 }
 
-// selectBy finds a released count of units, or of rows of which every unit has one at most: what its value says of a group's units is what a
-// selection needs to know, so it decides (docs/mechanisms.md, section 10). 0: there is none; else it is 1 + the release.
+// selectBy finds a released count of units, or of rows of which every unit has one at most: what its value says of a
+// group's units is what a selection needs to know, so it decides (docs/mechanisms.md, section 10). 0: there is none;
+// else it is 1 + the release.
 func (k *Block) selectBy() int {
 	for _, what := range []string{"count ", "units "} {
 		i, ok := k.index[what+query.Key(nil)]
@@ -363,5 +369,10 @@ func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
 		return nil
 	}
-	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Groups: int(k.MaxPartitionsContributed), Weight: askedWeight, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	return &mechanism.Release{
+		Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{
+			{Lo: 0, Hi: mechanism.NoUpper},
+		}, Sensitivity: 1, Total: k.MaxPartitionsContributed,
+		Groups: int(k.MaxPartitionsContributed), Weight: askedWeight, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1},
+	}
 }

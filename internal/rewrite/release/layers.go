@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// layer finds the releases that read disjoint rows and are bounded together, and numbers their layers from 1 (docs/privacy.md P12a). A
-// release that is in no layer with others keeps the number 0.
+// layer finds the releases that read disjoint rows and are bounded together, and numbers their layers from 1
+// (docs/privacy.md P12a). A release that is in no layer with others keeps the number 0.
 func (b *Planner) layer(k *Block) {
 	calls := make([]*aggregate.Call, len(k.Releases))
 	for i := range calls {
@@ -65,10 +65,12 @@ func (b *Planner) layer(k *Block) {
 	}
 }
 
-// mostTogether bounds the histograms that are bounded together: the query of each reads the conditions and arguments of all.
+// mostTogether bounds the histograms that are bounded together: the query of each reads the conditions and arguments of
+// all.
 const mostTogether = 16
 
-// boundTogether finds the histograms that read disjoint rows, where a unit may have several, and names the kind of layer of their releases.
+// boundTogether finds the histograms that read disjoint rows, where a unit may have several, and names the kind of
+// layer of their releases.
 func (k *Block) boundTogether(disjoint func(i int, others []int) bool) (kinds map[int]string) {
 	type group struct{ histograms, first []int } // with a release of each
 	var groups []*group
@@ -105,8 +107,8 @@ func (k *Block) sameFamily(i, j int) bool {
 	return i == j || a.InFamily() && b.InFamily() && a.Family == b.Family
 }
 
-// layerKind names the kind of a release's layer: releases of one kind are bounded together if they are disjoint. Empty: of none. at has the
-// layers of the releases before it.
+// layerKind names the kind of a release's layer: releases of one kind are bounded together if they are disjoint. Empty:
+// of none. at has the layers of the releases before it.
 func (k *Block) layerKind(i int, at map[int]int) string {
 	if k.reads[i] == nil || k.reads[i].Filter == nil {
 		return ""
@@ -151,8 +153,8 @@ func (k *Block) measurement(release int) *Measurement {
 	return nil
 }
 
-// sumsByRows lets sums count by rows where they may be part of a vector of joint noise, which only what rows bound can be
-// (docs/mechanisms.md, «Joint noise»): beside other such releases, if they do not share a layer.
+// sumsByRows lets sums count by rows where they may be part of a vector of joint noise, which only what rows bound can
+// be (docs/mechanisms.md, «Joint noise»): beside other such releases, if they do not share a layer.
 func (k *Block) sumsByRows() {
 	joint := 0
 	for i := range k.Releases {

@@ -7,8 +7,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// LeftOut says what an answer leaves out: a unit counts with at most so many rows, 0 if that is all that it may have, and this share of rows
-// and sums is beyond what the policy lets a unit add (max_rows_per_unit, per_unit), as the administrator vouches; nil if nobody knows.
+// LeftOut says what an answer leaves out: a unit counts with at most so many rows, 0 if that is all that it may have,
+// and this share of rows and sums is beyond what the policy lets a unit add (max_rows_per_unit, per_unit), as the
+// administrator vouches; nil if nobody knows.
 func (k *Block) LeftOut() (rows int64, share *float64) {
 	none := 0.0
 	if k.Source.Proven && !k.clamped {
@@ -45,8 +46,8 @@ func (k *Block) shareBeyond(rows int64) *float64 {
 	return &share
 }
 
-// Cover notes whether rows are left out of the answer, or taken for others, that no declared share counts, for values beyond bounds or numbers of
-// one unit (docs/privacy.md P3b, P8e).
+// Cover notes whether rows are left out of the answer, or taken for others, that no declared share counts, for values
+// beyond bounds or numbers of one unit (docs/privacy.md P3b, P8e).
 func (k *Block) Cover(b *relation.Base) {
 	keys := make([]*expr.Expr, len(k.Keys))
 	nearest := false

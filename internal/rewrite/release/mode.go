@@ -14,8 +14,8 @@ import (
 // maxModeValues bounds the values that a mode chooses among: each is a release of every group.
 const maxModeValues = 256
 
-// newCall types an aggregate call whose value is to be released. That of mode() is computed of the released counts of each value that its
-// argument may have, and of these alone (docs/privacy.md P13a).
+// newCall types an aggregate call whose value is to be released. That of mode() is computed of the released counts of
+// each value that its argument may have, and of these alone (docs/privacy.md P13a).
 func (b *Planner) newCall(k *Block, f *pg_query.FuncCall, sc *bind.Scope) (*aggregate.Call, error) {
 	if aggregate.RowArgument(f) != nil {
 		return aggregate.NewRowCount(b.Base, f, sc)
@@ -38,8 +38,9 @@ func (b *Planner) newCall(k *Block, f *pg_query.FuncCall, sc *bind.Scope) (*aggr
 // modeValues lists the values that a mode chooses among, in order. Before parameters are known there may be none.
 func (b *Planner) modeValues(k *Block, g *Key, sc *bind.Scope) ([]string, error) {
 	refuse := func(message string) error {
-		return b.Refuse(refusal.ReturnsValues, g.node, fmt.Sprintf("mode(%s) ", g.Text())+message, "Take the mode of a column with declared values, or of a number or date with narrow bounds. "+
-			"Or take the largest group: GROUP BY x ORDER BY count(*) DESC LIMIT 1.")
+		return b.Refuse(refusal.ReturnsValues, g.node, fmt.Sprintf("mode(%s) ", g.Text())+message,
+			"Take the mode of a column with declared values, or of a number or date with narrow bounds. "+
+				"Or take the largest group: GROUP BY x ORDER BY count(*) DESC LIMIT 1.")
 	}
 	if g.OfUnit() {
 		return nil, refuse("returns values of private rows")
@@ -76,5 +77,6 @@ func (k *Block) planMode(c *aggregate.Call) (query.Scalar, []int) {
 	if len(uses) == 0 {
 		return query.Raw("NULL"), nil
 	}
-	return query.F("CASE GREATEST({}) WHEN 0 THEN NULL {} END", query.List{Between: ", ", Of: counts}, query.List{Between: " ", Of: cases}), uses
+	return query.F("CASE GREATEST({}) WHEN 0 THEN NULL {} END", query.List{Between: ", ", Of: counts},
+		query.List{Between: " ", Of: cases}), uses
 }

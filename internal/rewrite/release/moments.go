@@ -13,15 +13,17 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Variances and regressions are computed from sums of w = 2z − W, where z in [0, W] is the argument on a grid of at most 2^14 steps, and
-// of the squares and products of such w: squares of finer ones would not fit the integers that are measured, and the noise hides the
-// difference. The sum of w itself follows from that of the argument, which averages and sums release too.
+// Variances and regressions are computed from sums of w = 2z − W, where z in [0, W] is the argument on a grid of at
+// most 2^14 steps, and of the squares and products of such w: squares of finer ones would not fit the integers that are
+// measured, and the noise hides the difference. The sum of w itself follows from that of the argument, which averages
+// and sums release too.
 
 const momentSteps = 1 << 14
 
-// Moments says how a variance, a covariance or a correlation follows from what is released of its rows: their number, which is the first
-// release of its column, and sums of w, w² and of the products of two w. With their means per row, a variance is the mean of w² less the
-// square of that of w, a covariance that of w·w′ less their product; a correlation is a covariance over the root of two variances.
+// Moments says how a variance, a covariance or a correlation follows from what is released of its rows: their number,
+// which is the first release of its column, and sums of w, w² and of the products of two w. With their means per row, a
+// variance is the mean of w² less the square of that of w, a covariance that of w·w′ less their product; a correlation
+// is a covariance over the root of two variances.
 type Moments struct {
 	Name    string // of the aggregate
 	Of      []Moment
@@ -109,13 +111,19 @@ func (k *Block) momentSum(name string, row rowText, of read, most int64, n int) 
 		return 0, aggregate.TooFine(name)
 	}
 	i, _ := k.release(key, func() mechanism.Release {
-		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, PerRow: mechanism.Interval{Lo: -most, Hi: most}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, PerRow: mechanism.Interval{
+			Lo: -most, Hi: most,
+		}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 		if of.distinct == nil {
 			r.Row = most
 		}
 		return r
 	})
-	k.Measurements = append(k.Measurements, of.measurement(Measurement{Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, lo: -d, Hi: d, ByRows: true, given: true, Count: n}))
+	k.Measurements = append(k.Measurements, of.measurement(
+		Measurement{
+			Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, lo: -d, Hi: d, ByRows: true,
+			given: true, Count: n,
+		}))
 	return i, nil
 }
 
@@ -148,7 +156,9 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 		if c.Name == "regr_avgx" {
 			x = m[1]
 		}
-		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END", ReleasedColumn(n), aggregate.Decimal(x.mid), aggregate.Decimal(x.unit), x.sum, ReleasedColumn(n), x.Width, x.Width), uses, nil, nil
+		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END",
+				ReleasedColumn(n), aggregate.Decimal(x.mid), aggregate.Decimal(x.unit), x.sum, ReleasedColumn(n), x.Width, x.Width),
+			uses, nil, nil
 	}
 	var q []query.Scalar
 	for i, x := range m {
@@ -165,7 +175,8 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 	if len(m) == 1 {
 		return variance(c, m[0], ReleasedColumn(n), q[0]), uses, &Moments{Name: c.Name, Of: []Moment{m[0].Moment}}, nil
 	}
-	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]), of, m[0].Width*m[1].Width, n)
+	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]),
+		of, m[0].Width*m[1].Width, n)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -186,7 +197,8 @@ func variance(c *aggregate.Call, m moment, n, q query.Scalar) query.Scalar {
 	unit2 := new(big.Rat).Mul(m.unit, m.unit)
 	top := new(big.Rat).Mul(unit2, big.NewRat(m.Width, 1))
 	top.Mul(top, big.NewRat(m.Width, 1))
-	value := query.F("LEAST(GREATEST(({} - {}::numeric * {} / {}) * {} / {}, 0), {}::numeric * {} / {})", q, m.sum, m.sum, n, aggregate.Decimal(unit2), divisor, aggregate.Decimal(top), n, divisor)
+	value := query.F("LEAST(GREATEST(({} - {}::numeric * {} / {}) * {} / {}, 0), {}::numeric * {} / {})", q, m.sum, m.sum,
+		n, aggregate.Decimal(unit2), divisor, aggregate.Decimal(top), n, divisor)
 	if strings.HasPrefix(c.Name, "stddev") {
 		value = query.F("sqrt({})", value)
 	}
@@ -210,9 +222,12 @@ func pair(name string, m []moment, n query.Scalar, q []query.Scalar, p query.Sca
 	case "covar_samp":
 		return query.F("CASE WHEN {} > 1 THEN {} * {} * {} / ({} - 1) END", n, sxy, u(0), u(1), f(n))
 	case "corr":
-		return query.F("CASE WHEN {} > 0 THEN GREATEST(-1::float8, LEAST(1::float8, {} / NULLIF(sqrt({}) * sqrt({}), 0))) END", n, sxy, square(0), square(1))
+		return query.F(
+			"CASE WHEN {} > 0 THEN GREATEST(-1::float8, LEAST(1::float8, {} / NULLIF(sqrt({}) * sqrt({}), 0))) END", n, sxy,
+			square(0), square(1))
 	case "regr_r2":
-		return query.F("CASE WHEN {} > 0 THEN GREATEST(0::float8, LEAST(1::float8, {} * {} / NULLIF({} * {}, 0))) END", n, sxy, sxy, square(0), square(1))
+		return query.F("CASE WHEN {} > 0 THEN GREATEST(0::float8, LEAST(1::float8, {} * {} / NULLIF({} * {}, 0))) END", n,
+			sxy, sxy, square(0), square(1))
 	}
 	slope := query.F("({} / NULLIF({}, 0) * {} / {})", sxy, square(1), u(0), u(1))
 	if name == "regr_slope" {

@@ -9,8 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// preservedBlock holds a block over such a join to what the added rows do not change: groups of public rows, and aggregates that
-// ignore NULL. Grouped by the key, count(*) is the one more exception: at least 1, for the public row itself.
+// preservedBlock holds a block over such a join to what the added rows do not change: groups of public rows, and
+// aggregates that ignore NULL. Grouped by the key, count(*) is the one more exception: at least 1, for the public row
+// itself.
 func (b *Planner) preservedBlock(k *Block, calls []*aggregate.Call) error {
 	p := k.Source.Preserved
 	if p == nil {
@@ -18,14 +19,17 @@ func (b *Planner) preservedBlock(k *Block, calls []*aggregate.Call) error {
 	}
 	for _, g := range k.Keys {
 		if p.Reads(g.Expr) {
-			return b.RefuseAt(refusal.PublicRowsKept, g.Location(), "an outer join that keeps the rows of a public table has to be grouped by columns of that table", "Use an inner join.")
+			return b.RefuseAt(refusal.PublicRowsKept, g.Location(),
+				"an outer join that keeps the rows of a public table has to be grouped by columns of that table",
+				"Use an inner join.")
 		}
 	}
 	for _, c := range calls {
 		if !slices.ContainsFunc(c.Parts(), func(part *aggregate.Call) bool { return !b.ignoresAdded(k, part) }) {
 			continue
 		}
-		return b.RefuseAt(refusal.PublicRowsKept, c.Location, fmt.Sprintf("%s also reads the rows of the public table that no private row joins", c.Text),
+		return b.RefuseAt(refusal.PublicRowsKept, c.Location,
+			fmt.Sprintf("%s also reads the rows of the public table that no private row joins", c.Text),
 			"Aggregate columns of the private table, use an inner join, or, for count(*), group by the public table's key without conditions on it.")
 	}
 	return nil

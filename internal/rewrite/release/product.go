@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// product are the keys of a block: every combination of its domains, of which the last runs fastest. It holds the domains alone, since
-// there may be a million combinations. It implements schema.Keys.
+// product are the keys of a block: every combination of its domains, of which the last runs fastest. It holds the
+// domains alone, since there may be a million combinations. It implements schema.Keys.
 type product struct {
 	size    int
 	columns []coordinate

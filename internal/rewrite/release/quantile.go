@@ -17,7 +17,8 @@ import (
 func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
 	e := c.Args[0]
 	if !pgresolve.IsNumber(c.Type) && c.Type != pgtype.DateOID && (!pgresolve.IsTime(c.Type) || c.Type == pgtype.TimeOID) {
-		return nil, nil, refusal.New(refusal.ReturnsValues, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
+		return nil, nil, refusal.New(refusal.ReturnsValues, fmt.Sprintf("%s would return a value of a private row", c.Text),
+			pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
 	}
 	a, err := b.measured(k, c, e)
 	if err != nil {
@@ -37,13 +38,17 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 		if c.Descending {
 			q = 1 - q
 		}
-		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q), func() mechanism.Release {
-			r := mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
-			if r.Extreme() && !k.Single() {
-				r.Sensitivity, r.Total = 1, k.MaxPartitionsContributed
-			}
-			return r
-		})
+		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q),
+			func() mechanism.Release {
+				r := mechanism.Release{
+					Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}},
+					Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q,
+				}
+				if r.Extreme() && !k.Single() {
+					r.Sensitivity, r.Total = 1, k.MaxPartitionsContributed
+				}
+				return r
+			})
 		if isNew {
 			k.histogram(a.SQL, condition, i)
 		}
@@ -59,9 +64,9 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 	return query.F("ARRAY[{}]", query.List{Between: ", ", Of: values}), uses, nil
 }
 
-// quantileEnd releases an end of the interval of a quantile, if it is asked for: at a rank which is further out by what noise may hide, and by
-// the share of rows that is left out (docs/privacy.md P16c). It returns −1 where there is none: where that share is unknown, or the least or the
-// greatest value is asked for.
+// quantileEnd releases an end of the interval of a quantile, if it is asked for: at a rank which is further out by what
+// noise may hide, and by the share of rows that is left out (docs/privacy.md P16c). It returns −1 where there is none:
+// where that share is unknown, or the least or the greatest value is asked for.
 func (k *Block) quantileEnd(c *aggregate.Call, of int, what aggregate.Derived) int {
 	q, share := k.Releases[of], new(float64)
 	if !k.Source.Proven {
@@ -72,7 +77,8 @@ func (k *Block) quantileEnd(c *aggregate.Call, of int, what aggregate.Derived) i
 	}
 	i, isNew := k.release(fmt.Sprintf("%s end of quantile %d", what, of), func() mechanism.Release {
 		r, lost := q, *share/(1-*share) // rows that are left out for each that is kept
-		r.Name, r.CountRef, r.End, r.Fraction = fmt.Sprintf("%s end of %s", what, q.Name), of, -1, max(0, q.Fraction-(1-q.Fraction)*lost)
+		r.Name, r.CountRef, r.End, r.Fraction = fmt.Sprintf("%s end of %s", what, q.Name), of, -1,
+			max(0, q.Fraction-(1-q.Fraction)*lost)
 		if what == aggregate.DerivedHigh {
 			r.End, r.Fraction = 1, min(1, q.Fraction+q.Fraction*lost)
 		}
@@ -85,8 +91,8 @@ func (k *Block) quantileEnd(c *aggregate.Call, of int, what aggregate.Derived) i
 	return i
 }
 
-// families notes which quantiles are of the same rows: those between the ends are drawn together, and cost what one of them would on each
-// level of halving (docs/privacy.md P16a).
+// families notes which quantiles are of the same rows: those between the ends are drawn together, and cost what one of
+// them would on each level of halving (docs/privacy.md P16a).
 func (k *Block) families() {
 	rows := map[string][]int{} // releases of the histograms over the same rows
 	for _, h := range k.Histograms {
@@ -116,8 +122,8 @@ func (k *Block) families() {
 	}
 }
 
-// histogram adds a release to the histogram of its argument. The least and the greatest value are of what is the least or the greatest of
-// each unit in a group, where it may have several rows (docs/privacy.md P16b).
+// histogram adds a release to the histogram of its argument. The least and the greatest value are of what is the least
+// or the greatest of each unit in a group, where it may have several rows (docs/privacy.md P16b).
 func (k *Block) histogram(sql, where query.Scalar, release int) {
 	extreme := ""
 	if r := k.Releases[release]; r.Extreme() && !k.Single() {
@@ -132,7 +138,10 @@ func (k *Block) histogram(sql, where query.Scalar, release int) {
 	if !ok {
 		i = len(k.Histograms)
 		k.histograms[key] = i
-		k.Histograms = append(k.Histograms, Histogram{SQL: sql, Where: where, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Extreme: extreme, rows: rows})
+		k.Histograms = append(k.Histograms, Histogram{
+			SQL: sql, Where: where, MaxRowsPerUnit: k.Source.MaxRowsPerUnit,
+			Extreme: extreme, rows: rows,
+		})
 	}
 	k.Histograms[i].Releases = append(k.Histograms[i].Releases, release)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// keptByStages finds the conditions of a block that say which of its groups exist, as soon as the stages before it are answered: those
-// that read keys and rows of stages alone. They hold of a key what they hold of the rows of its group (docs/privacy.md P28). Keys are
-// x.k1, x.k2… in them.
+// keptByStages finds the conditions of a block that say which of its groups exist, as soon as the stages before it are
+// answered: those that read keys and rows of stages alone. They hold of a key what they hold of the rows of its group
+// (docs/privacy.md P28). Keys are x.k1, x.k2… in them.
 func (b *Planner) keptByStages(k *Block) ([]query.Scalar, error) {
 	if len(k.Keys) == 0 || k.Source.Empty {
 		return nil, nil
@@ -37,11 +37,15 @@ func (b *Planner) keptByStages(k *Block) ([]query.Scalar, error) {
 		read.known[query.Key(c)] = true
 	}
 	if preserved != nil && !k.publicRowsFollow(read) {
-		return nil, b.RefuseAt(refusal.PublicRowsKept, k.Keys[0].Location(), "which rows of the public table are kept follows from released values, and not by the columns that are grouped by",
+		return nil, b.RefuseAt(refusal.PublicRowsKept, k.Keys[0].Location(),
+			"which rows of the public table are kept follows from released values, and not by the columns that are grouped by",
 			"Group by the columns that are compared with released values, or write that comparison into ON.")
 	}
 	for _, s := range read.stages {
-		kept = append(kept, query.Exists{Query: &query.Select{Outputs: []query.Output{{X: query.Integer(1)}}, From: s, Where: read.conditions[s]}})
+		kept = append(kept, query.Exists{Query: &query.Select{
+			Outputs: []query.Output{{X: query.Integer(1)}}, From: s,
+			Where: read.conditions[s],
+		}})
 	}
 	return kept, nil
 }
@@ -60,8 +64,8 @@ func (r *readStages) add(stage query.Source, x query.Scalar) {
 	r.conditions[stage] = append(r.conditions[stage], x)
 }
 
-// publicRowsFollow says that the public rows that an outer join keeps follow from public tables and what was read of the stages: no other
-// place of them reads a released value.
+// publicRowsFollow says that the public rows that an outer join keeps follow from public tables and what was read of
+// the stages: no other place of them reads a released value.
 func (k *Block) publicRowsFollow(read *readStages) bool {
 	for _, c := range expr.Conjuncts(k.Source.Preserved.Conditions...) {
 		names := query.NamesOf(c)
@@ -112,8 +116,8 @@ func (k *Block) overKeys(c query.Scalar) (_ query.Scalar, found bool) {
 	return x, found
 }
 
-// stageOf finds the one stage whose rows a condition reads beside what it defines itself; nil if it reads none. ok is false where it reads
-// anything else.
+// stageOf finds the one stage whose rows a condition reads beside what it defines itself; nil if it reads none. ok is
+// false where it reads anything else.
 func (k *Block) stageOf(names query.Names) (stage query.Source, ok bool) {
 	for alias := range names.Columns {
 		if names.Defined[alias] {

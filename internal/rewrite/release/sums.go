@@ -10,7 +10,9 @@ import (
 )
 
 // sumGivenCount releases Σ(2x − 2c), whose range follows from the count n (docs/privacy.md P13). x is the argument.
-func (k *Block) sumGivenCount(name string, a *aggregate.Argument, of read, count int) (release int, doubledCenter int64, err error) {
+func (k *Block) sumGivenCount(name string, a *aggregate.Argument, of read, count int) (release int, doubledCenter int64,
+	err error,
+) {
 	center := centerOf(a, of.most)
 	if center.most > aggregate.MaxSensitivity {
 		return 0, 0, aggregate.TooFine(name)
@@ -20,7 +22,8 @@ func (k *Block) sumGivenCount(name string, a *aggregate.Argument, of read, count
 		center.lo, center.hi = aggregate.UnitBounds(center.row.Lo, center.row.Hi, k.rowsInGroup, nil)
 	}
 	release, isNew := k.release(givenKey(a, of), func() mechanism.Release {
-		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: max(bounds.Abs(center.lo), bounds.Abs(center.hi)), Total: center.most, PerRow: center.row, CountRef: count, Choice: k.choice(a.Policy)}
+		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: max(bounds.Abs(center.lo),
+			bounds.Abs(center.hi)), Total: center.most, PerRow: center.row, CountRef: count, Choice: k.choice(a.Policy)}
 		if byRows {
 			r.Row = center.most / k.Source.MaxRowsPerUnit
 		}
@@ -86,18 +89,26 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 		ulo, uhi = aggregate.UnitBounds(a.Lo, a.Hi, k.rowsInGroup, nil)
 	}
 	step, _ := a.Step.Float64()
-	follows := k.Selected && k.ManyGroupsPerUnit && !k.PicksGroups && !k.Source.Proven // nothing else bounds the groups that a unit's magnitudes are in
+	// nothing else bounds the groups that a unit's magnitudes are in
+	follows := k.Selected && k.ManyGroupsPerUnit && !k.PicksGroups && !k.Source.Proven
 	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(max(a.Lo, ulo), min(a.Hi, uhi)), Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), Total: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
+		return mechanism.Release{
+			Name: name, Kind: mechanism.Scalar, Range: k.sumRange(max(a.Lo, ulo), min(a.Hi, uhi)),
+			Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), Total: d, Groups: k.touched(), Choice: k.choice(a.Policy),
+			Grid: mechanism.Grid{Step: step},
+		}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL, Where: condition, lo: ulo, Hi: uhi, ByRows: follows, Total: !follows || !byRows, byRows: byRows})
+		k.Measurements = append(k.Measurements, Measurement{
+			Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL,
+			Where: condition, lo: ulo, Hi: uhi, ByRows: follows, Total: !follows || !byRows, byRows: byRows,
+		})
 	}
 	return i, nil
 }
 
-// touched gives the most groups that a sum alone is moved in by one unit: rows beyond its row bound are not taken from it, but under
-// selection.
+// touched gives the most groups that a sum alone is moved in by one unit: rows beyond its row bound are not taken from
+// it, but under selection.
 func (k *Block) touched() int {
 	switch {
 	case !k.ManyGroupsPerUnit:

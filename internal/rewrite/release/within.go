@@ -14,8 +14,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// PlanWithin notes wanted margins at the releases, in grid steps. A release that makes an aggregate alone, with a range that follows from no
-// other, has a margin before anything is known of the rows. That of an average follows from its count, once that is released.
+// PlanWithin notes wanted margins at the releases, in grid steps. A release that makes an aggregate alone, with a range
+// that follows from no other, has a margin before anything is known of the rows. That of an average follows from its
+// count, once that is released.
 func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
 	for _, w := range list {
 		column := k.Columns[w.Call]
@@ -25,15 +26,18 @@ func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
 			}
 			continue
 		}
-		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID && !column.Choice
+		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID &&
+			!column.Choice
 		if !counted || k.Releases[column.Releases[0]].Kind != mechanism.Scalar {
-			return b.Refuse(refusal.Margin, w.Node, fmt.Sprintf("the margin of %s follows from released values, and cannot be chosen before", column.Name),
+			return b.Refuse(refusal.Margin, w.Node, fmt.Sprintf(
+				"the margin of %s follows from released values, and cannot be chosen before", column.Name),
 				"Only counts, averages, and sums of numbers that the query does not average too, keep a margin.")
 		}
 		r := &k.Releases[column.Releases[0]]
 		steps := int64(math.Min(w.Margin/stepOf(*r), bounds.MaxTotal))
 		if steps < 1 {
-			return b.Error(pgerr.InvalidParameterValue, w.Node, fmt.Sprintf("a margin of %g is finer than the grid of %s, %g", w.Margin, column.Name, stepOf(*r)), "Ask for a wider margin.")
+			return b.Error(pgerr.InvalidParameterValue, w.Node, fmt.Sprintf("a margin of %g is finer than the grid of %s, %g",
+				w.Margin, column.Name, stepOf(*r)), "Ask for a wider margin.")
 		}
 		if r.Margin == 0 || steps < r.Margin {
 			r.Margin = steps

@@ -12,7 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// queries counts the queries that measure a block: distinct values and histograms have their own, each of which reads the source again.
+// queries counts the queries that measure a block: distinct values and histograms have their own, each of which reads
+// the source again.
 func (k *Block) queries() int64 {
 	n := int64(1 + len(k.Histograms))
 	for _, m := range k.Measurements {
@@ -27,11 +28,13 @@ func (k *Block) queries() int64 {
 func (k *Block) weigh(calls []*aggregate.Call) {
 	r := &relation.Relation{Unit: k.Source.Unit, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Steps: k.Source.Steps}
 	for _, g := range k.Keys {
-		r.AddWork(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.MaxRowsPerUnit)
+		r.AddWork(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))),
+			r.MaxRowsPerUnit)
 		r.AddWork(g.InsideWork(), r.MaxRowsPerUnit)
 	}
 	r.Steps = expr.MulSteps(r.Steps, k.queries())
-	together := int64(1) // how often the histogram of a quantile prints the conditions and arguments of others, against once
+	// how often the histogram of a quantile prints the conditions and arguments of others, against once
+	together := int64(1)
 	for _, h := range k.Histograms {
 		together = max(together, 2*int64(len(h.Together)))
 	}
@@ -51,7 +54,8 @@ func (k *Block) weigh(calls []*aggregate.Call) {
 // checkBlockWork refuses a block which, with those before it, is too much work.
 func (b *Planner) checkBlockWork(k *Block, calls []*aggregate.Call, before []*Block) error {
 	if len(k.Source.Tables) > 1 && b.ConditionSteps > relation.MostConditionSteps {
-		return b.Refuse(refusal.TooMuchWork, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
+		return b.Refuse(refusal.TooMuchWork, nil, fmt.Sprintf(
+			"a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
 			"Compare with simpler expressions, or filter one table in a statement of its own.")
 	}
 	total := int64(0)

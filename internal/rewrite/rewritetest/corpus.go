@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Query is one query of the corpus. Where its answer differs from PostgreSQL's on purpose, Expected is the statement that
-// PostgreSQL answers alike: the block that begins with oracle, behind the query.
+// Query is one query of the corpus. Where its answer differs from PostgreSQL's on purpose, Expected is the statement
+// that PostgreSQL answers alike: the block that begins with oracle, behind the query.
 type Query struct {
 	File, SQL, Expected string
 	Params              string // a|b|NULL
@@ -64,7 +64,8 @@ func Queries(file, text string) ([]Query, error) {
 		var sql []string
 		for i++; lines[i] != "----"; i++ {
 			if lines[i] == "oracle" {
-				return nil, fmt.Errorf("%s:%d: the block oracle stands inside of a query: it begins behind the query's verdict", file, i+1)
+				return nil, fmt.Errorf("%s:%d: the block oracle stands inside of a query: it begins behind the query's verdict",
+					file, i+1)
 			}
 			sql = append(sql, lines[i])
 		}
@@ -74,7 +75,8 @@ func Queries(file, text string) ([]Query, error) {
 			continue
 		}
 		marks, params, _ := strings.Cut(strings.TrimSuffix(lines[at], ")"), "params=(")
-		all = append(all, Query{File: fmt.Sprintf("%s:%d", file, at+1), SQL: text, Params: params, Printed: strings.Contains(marks, " sql")})
+		all = append(all, Query{File: fmt.Sprintf("%s:%d", file, at+1), SQL: text, Params: params, Printed: strings.Contains(
+			marks, " sql")})
 	}
 	return all, nil
 }

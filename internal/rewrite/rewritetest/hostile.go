@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Units are the keys of a hostile database's privacy units: negative, huge, and two that are one number as float8. The last
-// has visits but no patient.
+// Units are the keys of a hostile database's privacy units: negative, huge, and two that are one number as float8. The
+// last has visits but no patient.
 var Units = []int64{1, 2, -3, 1 << 53, 1<<53 + 1}
 
-// Hostile is the SQL of a small database of testdata/schema.sql whose rows break every promise that the schema does not enforce. Units
-// differ in it as much as they can, so that what one adds is not hidden by the others, and what one lets others count shows. Databases
-// of consecutive numbers are of all kinds.
+// Hostile is the SQL of a small database of testdata/schema.sql whose rows break every promise that the schema does not
+// enforce. Units differ in it as much as they can, so that what one adds is not hidden by the others, and what one lets
+// others count shows. Databases of consecutive numbers are of all kinds.
 func Hostile(random *rand.Rand, number int) string {
 	h := hostile{random: random}
 	h.b.WriteString("SET session_replication_role = replica;\n") // no foreign key is checked
@@ -45,8 +45,8 @@ func Hostile(random *rand.Rand, number int) string {
 	return h.b.String()
 }
 
-// calls of all units are in few sessions: what the policy says of their numbers is not true. A stream of its own leaves the other tables as
-// they are.
+// calls of all units are in few sessions: what the policy says of their numbers is not true. A stream of its own leaves
+// the other tables as they are.
 func (h *hostile) calls(number int) {
 	h.random, h.ordinary = rand.New(rand.NewPCG(uint64(number), 6)), false
 	call := 0
@@ -54,7 +54,8 @@ func (h *hostile) calls(number int) {
 		session := func() string { return h.pick("1", "2", "3", strconv.FormatInt(id, 10), strconv.Itoa(call)) }
 		for range h.choose(0, 1, 6, 30) {
 			call++
-			h.insert("calls", call, session(), h.unit(id), h.pick("'web'", "'phone'", "'fax'"), h.pick("0", "60", "600", "-1", "2147483647"), h.pick("NULL", session()))
+			h.insert("calls", call, session(), h.unit(id), h.pick("'web'", "'phone'", "'fax'"),
+				h.pick("0", "60", "600", "-1", "2147483647"), h.pick("NULL", session()))
 		}
 		for range h.choose(0, 1, 4, 12) {
 			h.insert("ratings", session(), h.unit(id), h.pick("1", "5", "3", "-2147483648", "2147483647"))
@@ -86,13 +87,14 @@ const OneUnit = `DELETE FROM calls c USING calls o WHERE o.session_id = c.sessio
 		AND o.patient_id IS NOT DISTINCT FROM (SELECT p.id FROM patients p WHERE p.id = r.of_patient));
 	`
 
-// Reordered is the SQL that puts the rows of tables into another order on disk. A column is "table.column", and order is an
-// expression of the column %s.
+// Reordered is the SQL that puts the rows of tables into another order on disk. A column is "table.column", and order
+// is an expression of the column %s.
 func Reordered(order string, columns ...string) string {
 	sql := ""
 	for _, c := range columns {
 		table, column, _ := strings.Cut(c, ".")
-		sql += fmt.Sprintf("WITH d AS (DELETE FROM %[1]s RETURNING *) INSERT INTO %[1]s SELECT * FROM d ORDER BY %[2]s;\n", table, fmt.Sprintf(order, column))
+		sql += fmt.Sprintf("WITH d AS (DELETE FROM %[1]s RETURNING *) INSERT INTO %[1]s SELECT * FROM d ORDER BY %[2]s;\n",
+			table, fmt.Sprintf(order, column))
 	}
 	return sql
 }
@@ -136,14 +138,16 @@ func (h *hostile) money() string {
 	if v, ok := h.usually("0", "1", "12.34", "100", "500.50", "1999.99"); ok {
 		return v
 	}
-	return h.pick("NULL", "'NaN'", "0", "99999999.99", "-99999999.99", "100.005", "1999.995", "12.34", strconv.Itoa(h.random.IntN(2000)))
+	return h.pick("NULL", "'NaN'", "0", "99999999.99", "-99999999.99", "100.005", "1999.995", "12.34",
+		strconv.Itoa(h.random.IntN(2000)))
 }
 
 func (h *hostile) float() string {
 	if v, ok := h.usually("0.1", "1.75", "20", "70.5", "99.99"); ok {
 		return v
 	}
-	return h.pick("NULL", "'NaN'", "'Infinity'", "'-Infinity'", "1e308", "-1e308", "5e-324", "-0.0", "0", "70.5", "99.99", "0.1", "0.30000000000000004")
+	return h.pick("NULL", "'NaN'", "'Infinity'", "'-Infinity'", "1e308", "-1e308", "5e-324", "-0.0", "0", "70.5", "99.99",
+		"0.1", "0.30000000000000004")
 }
 
 func (h *hostile) real() string {
@@ -176,17 +180,21 @@ func (h *hostile) date() string {
 	return h.pick("'2020-01-01'", "'2021-12-31'", "'2020-06-15'", "'infinity'", "'-infinity'")
 }
 
-// stamp has the hours that clocks leave out and repeat: New York and Lord Howe, in spring and in autumn, as local times or in UTC.
+// stamp has the hours that clocks leave out and repeat: New York and Lord Howe, in spring and in autumn, as local times
+// or in UTC.
 func (h *hostile) stamp() string {
-	return h.pick("NULL", "'2020-01-01'", "'2021-06-01 23:59:59.999999'", "'infinity'", "'-infinity'", "'4713-01-01 BC'", "'294276-12-31 23:59:59.999999'",
-		"'2020-03-08 02:30:00'", "'2020-03-08 07:00:00'", "'2020-11-01 01:30:00'", "'2020-11-01 05:30:00'", "'2020-11-01 06:30:00'", "'2020-04-05 01:45:00'", "'2020-10-04 02:15:00'", "'2020-06-15 18:30:00'")
+	return h.pick("NULL", "'2020-01-01'", "'2021-06-01 23:59:59.999999'", "'infinity'", "'-infinity'", "'4713-01-01 BC'",
+		"'294276-12-31 23:59:59.999999'",
+		"'2020-03-08 02:30:00'", "'2020-03-08 07:00:00'", "'2020-11-01 01:30:00'", "'2020-11-01 05:30:00'",
+		"'2020-11-01 06:30:00'", "'2020-04-05 01:45:00'", "'2020-10-04 02:15:00'", "'2020-06-15 18:30:00'")
 }
 
 func (h *hostile) interval() string {
 	if v, ok := h.usually("'0'", "'1 day'", "'24:00'", "'3 days'"); ok {
 		return v
 	}
-	return h.pick("NULL", "'0'", "'29 days 23:59:59.9'", "'24:00'", "'1 day'", "'-178000000 years'", "'178000000 years'", "'1 mon -30 days'",
+	return h.pick("NULL", "'0'", "'29 days 23:59:59.9'", "'24:00'", "'1 day'", "'-178000000 years'", "'178000000 years'",
+		"'1 mon -30 days'",
 		"'5900000 years -2147483640 days 5 hours'", "'-71582788 months 2147483640 days'")
 }
 
@@ -202,7 +210,8 @@ func or(hostile func() string) func(ordinary string, ok bool) string {
 
 func (h *hostile) patient(id int64) {
 	admitted := or(h.date)(h.usually("'2020-01-01'", "'2020-01-28'", "'2021-01-02'", "'2021-06-15'", "'2021-11-20'"))
-	seen := or(h.stamp)(h.usually("'2020-01-01'", "'2020-06-15 12:00'", "'2021-01-15'", "'2021-02-20'", "'2021-12-05 10:00'"))
+	seen := or(h.stamp)(h.usually("'2020-01-01'", "'2020-06-15 12:00'", "'2021-01-15'", "'2021-02-20'",
+		"'2021-12-05 10:00'"))
 	score := or(func() string { return h.pick("-32768", "32767", "0", "5", "9") })(h.usually("0", "1", "2", "3", "5", "9"))
 	ward := or(func() string { return h.pick("NULL", h.ward()) })(h.usually("'icu'", "'er'", "'onc'"))
 	note := or(func() string { return h.pick("NULL", h.text()) })(h.usually("'x'", "'high blood pressure'"))
@@ -211,7 +220,8 @@ func (h *hostile) patient(id int64) {
 		h.pick("NULL", "true", "false"), h.pick("NULL", "'bad'", "'good'"), h.pick("NULL", "0", "10", "7"), note)
 }
 
-// habit is what the visits of a unit have in common, where it is ordinary: from one visit to the next each value takes a step, if any.
+// habit is what the visits of a unit have in common, where it is ordinary: from one visit to the next each value takes
+// a step, if any.
 type habit struct {
 	visits, labs       int // labs are those of a visit
 	date, stamp        string
@@ -222,14 +232,16 @@ type habit struct {
 	kinds              []string // of labs
 }
 
-// habits are those of a unit with up to ten times the visits that the policy lets it have. Few are needed to find it in as many groups as
-// it may be in.
+// habits are those of a unit with up to ten times the visits that the policy lets it have. Few are needed to find it in
+// as many groups as it may be in.
 func (h *hostile) habits() habit {
 	v := habit{
 		visits: h.choose(0, 1, 9, 40), labs: h.choose(0, 1, 1, 2, 12),
-		date: h.pick("2020-01-01", "2020-01-01", "2020-02-10", "2021-01-01", "2021-11-25"), days: h.choose(0, 0, 1, 1, 7, 31, 31),
-		stamp: h.pick("2020-01-01", "2020-03-08 07:00", "2021-01-15", "2021-12-01 10:00"), hours: h.choose(0, 1, 24, 168, 744),
-		cost: h.choose(12, 12, 700, 1400), minutes: h.choose(5, 5, 25, 45), steps: h.choose(0, 1, 10, 10),
+		date:  h.pick("2020-01-01", "2020-01-01", "2020-02-10", "2021-01-01", "2021-11-25"),
+		days:  h.choose(0, 0, 1, 1, 7, 31, 31),
+		stamp: h.pick("2020-01-01", "2020-03-08 07:00", "2021-01-15", "2021-12-01 10:00"),
+		hours: h.choose(0, 1, 24, 168, 744),
+		cost:  h.choose(12, 12, 700, 1400), minutes: h.choose(5, 5, 25, 45), steps: h.choose(0, 1, 10, 10),
 		first: h.random.IntN(3), ward: h.choose(0, 1, 1), urgent: h.choose(0, 1),
 		kinds: []string{"'a'", "'b'", "'c'"},
 	}
@@ -239,17 +251,25 @@ func (h *hostile) habits() habit {
 	return v
 }
 
-// lone are habits of one of two units that share no group: one that has no more rows than it may have, and one that has three times as many.
+// lone are habits of one of two units that share no group: one that has no more rows than it may have, and one that has
+// three times as many.
 func lone(few bool) habit {
 	if few {
-		return habit{visits: 4, labs: 2, cost: 12, minutes: 5, steps: 1, date: "2020-01-01", stamp: "2020-01-01", kinds: []string{"'a'"}}
+		return habit{
+			visits: 4, labs: 2, cost: 12, minutes: 5, steps: 1, date: "2020-01-01", stamp: "2020-01-01",
+			kinds: []string{"'a'"},
+		}
 	}
-	return habit{visits: 12, labs: 2, cost: 1990, minutes: 60, steps: -1, date: "2021-02-03", stamp: "2021-02-03 04:00", first: 1, kinds: []string{"'b'"}}
+	return habit{
+		visits: 12, labs: 2, cost: 1990, minutes: 60, steps: -1, date: "2021-02-03", stamp: "2021-02-03 04:00",
+		first: 1, kinds: []string{"'b'"},
+	}
 }
 
 func (h *hostile) visits(id int64, v habit, withLabs bool) {
 	minutes := func() string {
-		return h.pick("0", "60", "-10", "5", "30", "-2147483648", "2147483647", strconv.Itoa(h.random.IntN(60)), strconv.Itoa(-h.random.IntN(10)))
+		return h.pick("0", "60", "-10", "5", "30", "-2147483648", "2147483647", strconv.Itoa(h.random.IntN(60)),
+			strconv.Itoa(-h.random.IntN(10)))
 	}
 	labs := 60 // of a unit: a product of all rows is small
 	if !withLabs {

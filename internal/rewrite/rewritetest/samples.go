@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// SamplesSchema adds tables of the types that mislead: values that are equal and look different, that look equal and differ, or
-// that are read differently in another session. The rows of entries have no key, and many are alike in some columns; many rows of slots
-// meet one of theirs.
+// SamplesSchema adds tables of the types that mislead: values that are equal and look different, that look equal and
+// differ, or that are read differently in another session. The rows of entries have no key, and many are alike in some
+// columns; many rows of slots meet one of theirs.
 const SamplesSchema = `
 CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE COLLATION accents (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
@@ -89,7 +89,8 @@ const SamplesPolicy = `
 
 // WithoutSamples is what Without is for these tables.
 func WithoutSamples(unit int) string {
-	return fmt.Sprintf("DELETE FROM samples WHERE patient_id = %[1]d; DELETE FROM faces WHERE patient_id = %[1]d; DELETE FROM entries WHERE patient_id = %[1]d;\n", Units[unit])
+	return fmt.Sprintf(
+		"DELETE FROM samples WHERE patient_id = %[1]d; DELETE FROM faces WHERE patient_id = %[1]d; DELETE FROM entries WHERE patient_id = %[1]d;\n", Units[unit])
 }
 
 // Samples is the SQL of their rows.
@@ -101,18 +102,23 @@ func Samples(random *rand.Rand) string {
 		for range h.choose(0, 1, 3, 8) {
 			row++
 			h.insert("samples", row, h.unit(id), h.spelling(), h.spelling(), h.pick("NULL", "'a'", "'A'", "'b'", "''"),
-				h.float(), h.real(), h.pick("NULL", "'NaN'", "'Infinity'", "0", "0.0", "1.000", "1", "-7", "0.1", "4.99999999999999999999"), h.date(), h.stamp(), h.stamp(),
-				h.moment(), h.interval(), h.pick("NULL", "'bad'", "'so-so'"), h.pick("NULL", `'\x'`, `'\x5c00'`, `'\x0f'`), h.pick("NULL", "0", "9007199254740993", "9007199254740992", "-9223372036854775808", "9223372036854775807"),
+				h.float(), h.real(), h.pick("NULL", "'NaN'", "'Infinity'", "0", "0.0", "1.000", "1", "-7", "0.1",
+					"4.99999999999999999999"), h.date(), h.stamp(), h.stamp(),
+				h.moment(), h.interval(), h.pick("NULL", "'bad'", "'so-so'"), h.pick("NULL", `'\x'`, `'\x5c00'`, `'\x0f'`),
+				h.pick("NULL", "0", "9007199254740993", "9007199254740992", "-9223372036854775808", "9223372036854775807"),
 				h.pick("NULL", "true", "false"))
 		}
 	}
 	for _, id := range Units[:h.choose(len(Units), len(Units)-1)] {
-		h.insert("faces", id, h.spelling(), "coalesce("+h.spelling()+", 'e')", h.float(), h.moment(), h.stamp(), h.pick("NULL", "true", "false"))
+		h.insert("faces", id, h.spelling(), "coalesce("+h.spelling()+", 'e')", h.float(), h.moment(), h.stamp(),
+			h.pick("NULL", "true", "false"))
 	}
 	for _, id := range Units {
 		for range h.choose(0, 1, 3, 5, 9) {
-			h.insert("entries", h.unit(id), h.pick("NULL", "'a'", "'A'", "'b'"), h.pick("NULL", "'a'", "'a '", "'b'", "'A'"), h.pick("NULL", "'a'", "'a '", "'A'"), h.pick("NULL", "'-0'", "0", "'NaN'", "1", "0.1"),
-				h.pick("NULL", "'-0'", "0", "'NaN'", "1", "0.1"), h.pick("NULL", "0", "0.0", "'NaN'", "1", "1.00"), h.pick("NULL", "'1 mon'", "'30 days'", "'720 hours'", "'0'"), h.moment(), h.stamp(), h.date(),
+			h.insert("entries", h.unit(id), h.pick("NULL", "'a'", "'A'", "'b'"), h.pick("NULL", "'a'", "'a '", "'b'", "'A'"),
+				h.pick("NULL", "'a'", "'a '", "'A'"), h.pick("NULL", "'-0'", "0", "'NaN'", "1", "0.1"),
+				h.pick("NULL", "'-0'", "0", "'NaN'", "1", "0.1"), h.pick("NULL", "0", "0.0", "'NaN'", "1", "1.00"),
+				h.pick("NULL", "'1 mon'", "'30 days'", "'720 hours'", "'0'"), h.moment(), h.stamp(), h.date(),
 				h.pick("NULL", "0", "1", "2", "-1", "7"), h.pick("NULL", "'bad'", "'so-so'"), h.pick("NULL", "true", "false"))
 		}
 	}
@@ -121,7 +127,8 @@ func Samples(random *rand.Rand) string {
 
 // moment is one of table moments, or NULL.
 func (h *hostile) moment() string {
-	return h.pick("NULL", "'2020-03-08 07:30:00+00'", "'2020-11-01 05:30:00+00'", "'2020-11-01 06:30:00+00'", "'2020-06-15 18:30:00+00'", "'2020-04-04 15:15:00+00'", "'infinity'")
+	return h.pick("NULL", "'2020-03-08 07:30:00+00'", "'2020-11-01 05:30:00+00'", "'2020-11-01 06:30:00+00'",
+		"'2020-06-15 18:30:00+00'", "'2020-04-04 15:15:00+00'", "'infinity'")
 }
 
 // spelling is one of some texts of which many are equal if case or accents do not matter.

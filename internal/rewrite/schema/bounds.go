@@ -8,7 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
-// ReadBounds gives every column the policy's bounds as values of its type. The error names every pair that does not fit.
+// ReadBounds gives every column the policy's bounds as values of its type. The error names every pair that does not
+// fit.
 func (s *Schema) ReadBounds() error {
 	var problems []error
 	for _, t := range s.Policy.Tables {
@@ -31,7 +32,8 @@ func (m *Column) readBounds(base uint32, p *policy.Column) error {
 	if bound.IsRange(base) {
 		switch {
 		case p.Valid != nil:
-			return fmt.Errorf("valid: the values of a range are not averaged: write bounds, which are those of its ends (%s)", m.TypeName)
+			return fmt.Errorf("valid: the values of a range are not averaged: write bounds, which are those of its ends (%s)",
+				m.TypeName)
 		case p.PerUnit != nil:
 			return fmt.Errorf("per_unit: the values of a range are not added up (%s)", m.TypeName)
 		case p.Grid != nil:

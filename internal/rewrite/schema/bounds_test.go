@@ -7,7 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// TestBoundsOfRanges: those of a range are those of its ends, and nothing that is said of sums and averages is said of it.
+// TestBoundsOfRanges: those of a range are those of its ends, and nothing that is said of sums and averages is said of
+// it.
 func TestBoundsOfRanges(t *testing.T) {
 	days := &policy.Bounds{Lo: "2020-01-01", Hi: "2020-12-31"}
 	for _, c := range []struct {

@@ -69,7 +69,8 @@ func KeyRow(keys Keys, group, columns int) []*Canonical {
 	return row
 }
 
-// Table holds many rows of canonical values: packed in columns, a value takes four bytes more than its text. It implements Keys.
+// Table holds many rows of canonical values: packed in columns, a value takes four bytes more than its text. It
+// implements Keys.
 type Table struct {
 	rows    int
 	columns []packed

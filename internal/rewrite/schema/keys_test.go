@@ -36,7 +36,8 @@ func TestTable(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for i, list := range [][][]*Canonical{
-		rows("a|1", "|NULL", "ü|", "NULL|2"), rows("a|1"), rows("a1|"), rows("|a1"), rows("a1|NULL"), rows("NULL|NULL"), rows("|"), rows("a", "1"), rows("a1"), rows("a1", ""), rows("", "a1"), nil,
+		rows("a|1", "|NULL", "ü|", "NULL|2"), rows("a|1"), rows("a1|"), rows("|a1"), rows("a1|NULL"), rows("NULL|NULL"),
+		rows("|"), rows("a", "1"), rows("a1"), rows("a1", ""), rows("", "a1"), nil,
 	} {
 		width := 0
 		if len(list) > 0 {

@@ -1,5 +1,5 @@
-// Package schema is what planning knows of main and of the session: relations and their columns, values in canonical form, and the
-// questions that it may ask. It is plain data: no method of it reads a row.
+// Package schema is what planning knows of main and of the session: relations and their columns, values in canonical
+// form, and the questions that it may ask. It is plain data: no method of it reads a row.
 package schema
 
 import (
@@ -9,7 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
-// Schema holds what introspection knows of the relations that the policy lists: main's catalogs, never main's rows. Pure data.
+// Schema holds what introspection knows of the relations that the policy lists: main's catalogs, never main's rows.
+// Pure data.
 type Schema struct {
 	Policy    *policy.Policy
 	Databases []string // that clients can connect to, the one with these relations first
@@ -31,21 +32,25 @@ type Type struct {
 
 // Relation is one table or view of the policy.
 type Relation struct {
-	Name        policy.Name
-	Kind        byte   // pg_class.relkind: 'r', 'p', 'f', 'v'
-	Inherits    bool   // has inheritance children that are not partitions
-	Distributed bool   // other servers read it, each as of a moment of its own: its rows, or copies of them, are on the workers of a Citus cluster
+	Name     policy.Name
+	Kind     byte // pg_class.relkind: 'r', 'p', 'f', 'v'
+	Inherits bool // has inheritance children that are not partitions
+	// other servers read it, each as of a moment of its own: its rows, or copies of them, are on the workers of a Citus
+	// cluster
+	Distributed bool
 	OID         uint32 // in the shadow
 	Columns     []Column
-	Unique      [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
-	PrimaryKey  []string
-	Foreign     []ForeignKey
-	Definition  string // views: pg_get_viewdef
-	Shape       string // names what a plan takes for granted of the table, whatever columns it reads; main proves it (P1)
-	Rows        int64  // public tables: about how many rows main's catalogs say they have
+	// valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
+	Unique     [][]string
+	PrimaryKey []string
+	Foreign    []ForeignKey
+	Definition string // views: pg_get_viewdef
+	Shape      string // names what a plan takes for granted of the table, whatever columns it reads; main proves it (P1)
+	Rows       int64  // public tables: about how many rows main's catalogs say they have
 }
 
-// ForeignKey says that a column of a table, where it is not NULL, has a value of a column of another one: main enforces it for every row.
+// ForeignKey says that a column of a table, where it is not NULL, has a value of a column of another one: main enforces
+// it for every row.
 type ForeignKey struct {
 	Column           string
 	References       policy.Name
@@ -54,13 +59,14 @@ type ForeignKey struct {
 
 // Column is one listed column, typed as in the shadow.
 type Column struct {
-	Name                   string
-	Attnum                 int16
-	Type                   uint32
-	Typmod                 int32
-	TypeName               string // format_type(type, typmod)
-	NotNull                bool
-	Filled                 bool   // its domain is NOT NULL: of few ways to store NULL all the same PostgreSQL warns (CREATE DOMAIN)
+	Name     string
+	Attnum   int16
+	Type     uint32
+	Typmod   int32
+	TypeName string // format_type(type, typmod)
+	NotNull  bool
+	// its domain is NOT NULL: of few ways to store NULL all the same PostgreSQL warns (CREATE DOMAIN)
+	Filled                 bool
 	Collation              string // quoted, qualified; empty: none or default
 	DeterministicCollation bool
 	Width                  int64 // public tables: bytes on average, as main's catalogs say; 0: unknown

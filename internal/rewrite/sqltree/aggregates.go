@@ -57,12 +57,20 @@ func IsAggregate(n *pg_query.Node) bool {
 
 // AggregateNames holds the names of all aggregates of PostgreSQL 12 to 17 (pg_aggregate), supported or not.
 var AggregateNames = map[string]bool{
-	"any_value": true, "array_agg": true, "avg": true, "bit_and": true, "bit_or": true, "bit_xor": true, "bool_and": true, "bool_or": true, "corr": true,
-	"count": true, "covar_pop": true, "covar_samp": true, "cume_dist": true, "dense_rank": true, "every": true, "json_agg": true, "json_object_agg": true,
-	"json_agg_strict": true, "json_object_agg_strict": true, "json_object_agg_unique": true, "json_object_agg_unique_strict": true,
-	"jsonb_agg": true, "jsonb_agg_strict": true, "jsonb_object_agg": true, "jsonb_object_agg_strict": true, "jsonb_object_agg_unique": true,
-	"jsonb_object_agg_unique_strict": true, "max": true, "min": true, "mode": true, "percent_rank": true, "percentile_cont": true, "percentile_disc": true,
-	"range_agg": true, "range_intersect_agg": true, "rank": true, "regr_avgx": true, "regr_avgy": true, "regr_count": true, "regr_intercept": true,
-	"regr_r2": true, "regr_slope": true, "regr_sxx": true, "regr_sxy": true, "regr_syy": true, "stddev": true, "stddev_pop": true, "stddev_samp": true,
+	"any_value": true, "array_agg": true, "avg": true, "bit_and": true, "bit_or": true, "bit_xor": true, "bool_and": true,
+	"bool_or": true, "corr": true,
+	"count": true, "covar_pop": true, "covar_samp": true, "cume_dist": true, "dense_rank": true, "every": true,
+	"json_agg": true, "json_object_agg": true,
+	"json_agg_strict": true, "json_object_agg_strict": true, "json_object_agg_unique": true,
+	"json_object_agg_unique_strict": true,
+	"jsonb_agg":                     true, "jsonb_agg_strict": true, "jsonb_object_agg": true,
+	"jsonb_object_agg_strict":        true,
+	"jsonb_object_agg_unique":        true,
+	"jsonb_object_agg_unique_strict": true, "max": true, "min": true, "mode": true, "percent_rank": true,
+	"percentile_cont": true, "percentile_disc": true,
+	"range_agg": true, "range_intersect_agg": true, "rank": true, "regr_avgx": true, "regr_avgy": true, "regr_count": true,
+	"regr_intercept": true,
+	"regr_r2":        true, "regr_slope": true, "regr_sxx": true, "regr_sxy": true, "regr_syy": true, "stddev": true,
+	"stddev_pop": true, "stddev_samp": true,
 	"string_agg": true, "sum": true, "var_pop": true, "var_samp": true, "variance": true, "xmlagg": true,
 }

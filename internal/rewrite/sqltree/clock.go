@@ -13,7 +13,8 @@ var clockWords = regexp.MustCompile(`(?i)now|today|tomorrow|yesterday`)
 // clockTexts are what may read the clock in SQL that dpproxy prints, or in a value.
 var clockTexts = regexp.MustCompile(`(?i)now|today|tomorrow|yesterday|current_|localtime|_timestamp|timeofday|\bage\b`)
 
-// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at another time.
+// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at
+// another time.
 func MayReadClock(text string) bool { return clockTexts.MatchString(text) }
 
 // clockFunctions read the clock, beside the keywords of the grammar.

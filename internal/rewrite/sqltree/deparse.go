@@ -29,7 +29,9 @@ func Deparse(s *pg_query.SelectStmt) (string, error) {
 
 // printed prints a query, without its marks, and says whether the text parses to the tree that is meant.
 func printed(s, meant *pg_query.SelectStmt) (string, bool) {
-	text, err := pg_query.Deparse(&pg_query.ParseResult{Version: parserVersion, Stmts: []*pg_query.RawStmt{{Stmt: selectNode(s)}}})
+	text, err := pg_query.Deparse(&pg_query.ParseResult{Version: parserVersion, Stmts: []*pg_query.RawStmt{
+		{Stmt: selectNode(s)},
+	}})
 	if err != nil {
 		return "", false
 	}
@@ -87,7 +89,8 @@ func markEach(list []*pg_query.Node) {
 // marked gives a marked operand; lists, leaves, casts and calls, which need no parentheses, stay as they are.
 func marked(n *pg_query.Node) *pg_query.Node {
 	switch n.GetNode().(type) {
-	case nil, *pg_query.Node_List, *pg_query.Node_ColumnRef, *pg_query.Node_AConst, *pg_query.Node_ParamRef, *pg_query.Node_FuncCall, *pg_query.Node_TypeCast:
+	case nil, *pg_query.Node_List, *pg_query.Node_ColumnRef, *pg_query.Node_AConst, *pg_query.Node_ParamRef,
+		*pg_query.Node_FuncCall, *pg_query.Node_TypeCast:
 		return n
 	}
 	return pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode(mark)}, []*pg_query.Node{n}, 0)

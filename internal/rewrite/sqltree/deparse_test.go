@@ -39,8 +39,11 @@ func TestDeparseKeepsTheMeaning(t *testing.T) {
 
 func TestOutputNames(t *testing.T) {
 	for sql, want := range map[string]string{
-		"a": "a", "t.a": "a", "count(*)": "count", "a + 1": "?column?", "a::int": "a", "1::int": "int4", "CASE WHEN a THEN 1 END": "case",
-		"coalesce(a, b)": "coalesce", "EXISTS (SELECT 1)": "exists", "(SELECT max(x) FROM t)": "max", "a + 1 AS n": "n", "nullif(a, b)": "nullif",
+		"a": "a", "t.a": "a", "count(*)": "count", "a + 1": "?column?", "a::int": "a", "1::int": "int4",
+		"CASE WHEN a THEN 1 END": "case",
+		"coalesce(a, b)":         "coalesce", "EXISTS (SELECT 1)": "exists", "(SELECT max(x) FROM t)": "max",
+		"a + 1 AS n":   "n",
+		"nullif(a, b)": "nullif",
 	} {
 		tree, err := pg_query.Parse("SELECT " + sql)
 		if err != nil {

@@ -24,7 +24,8 @@ func (st *Statement) Explain() *Explain {
 	for _, o := range e.Options {
 		d := o.GetDefElem()
 		value := strings.ToLower(d.GetArg().GetString_().GetSval())
-		on := value != "false" && value != "off" && (d.Arg == nil || d.Arg.GetInteger() == nil || d.Arg.GetInteger().Ival != 0)
+		on := value != "false" && value != "off" && (d.Arg == nil || d.Arg.GetInteger() == nil ||
+			d.Arg.GetInteger().Ival != 0)
 		switch d.Defname {
 		case "analyze":
 			x.Analyze = on

@@ -130,7 +130,8 @@ func IsWithin(f *pg_query.FuncCall) bool {
 
 // OwnCall calls one of dpproxy's functions.
 func OwnCall(name string, argument *pg_query.Node) *pg_query.Node {
-	return pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode(own), pg_query.MakeStrNode(name)}, []*pg_query.Node{argument}, -1)
+	return pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode(own), pg_query.MakeStrNode(name)},
+		[]*pg_query.Node{argument}, -1)
 }
 
 // ItemName gives the name by which columns of a FROM item are called; "" for one that has none, and for any other node.

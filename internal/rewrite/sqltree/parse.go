@@ -28,8 +28,8 @@ const (
 // parsing limits the C parser to as many threads as there are processors.
 var parsing = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// Parse splits and parses a text of at most maxBytes bytes. Empty and comment-only texts give no statement. Errors carry
-// PostgreSQL's code and position: 42601 syntax, 54000 too large, 54001 too deep, 22021 invalid UTF-8 or NUL.
+// Parse splits and parses a text of at most maxBytes bytes. Empty and comment-only texts give no statement. Errors
+// carry PostgreSQL's code and position: 42601 syntax, 54000 too large, 54001 too deep, 22021 invalid UTF-8 or NUL.
 func Parse(sql string, maxBytes int) ([]*Statement, error) {
 	if err := guardText(sql, maxBytes); err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func guardText(sql string, maxBytes int) error {
 // maxComments bounds the comments that may be open at once. The lexer takes the square of their number.
 const maxComments = 64
 
-// guardComments refuses comments that are nested too deep, before the lexer reads them. It counts what stands in literals, too: nobody
-// writes that much there.
+// guardComments refuses comments that are nested too deep, before the lexer reads them. It counts what stands in
+// literals, too: nobody writes that much there.
 func guardComments(sql string) error {
 	open := 0
 	for i := 0; i+1 < len(sql); i++ {
@@ -131,7 +131,8 @@ func guardTokens(sql string) error {
 			depth--
 		case pg_query.Token_ASCII_59:
 			chain = 0
-		case pg_query.Token_ASCII_44, pg_query.Token_IDENT, pg_query.Token_ICONST, pg_query.Token_FCONST, pg_query.Token_SCONST, pg_query.Token_PARAM:
+		case pg_query.Token_ASCII_44, pg_query.Token_IDENT, pg_query.Token_ICONST, pg_query.Token_FCONST,
+			pg_query.Token_SCONST, pg_query.Token_PARAM:
 		default:
 			if t.KeywordKind == pg_query.KeywordKind_NO_KEYWORD || deepens(t.Token) {
 				chain++
@@ -150,9 +151,12 @@ func guardTokens(sql string) error {
 // deepens names the keywords that nest without a parenthesis.
 func deepens(t pg_query.Token) bool {
 	switch t {
-	case pg_query.Token_NOT, pg_query.Token_NOT_LA, pg_query.Token_UNION, pg_query.Token_EXCEPT, pg_query.Token_INTERSECT, pg_query.Token_JOIN,
-		pg_query.Token_COLLATE, pg_query.Token_IS, pg_query.Token_ISNULL, pg_query.Token_NOTNULL, pg_query.Token_AT, pg_query.Token_LIKE,
-		pg_query.Token_ILIKE, pg_query.Token_BETWEEN, pg_query.Token_IN_P, pg_query.Token_SELECT, pg_query.Token_EXPLAIN, pg_query.Token_ESCAPE,
+	case pg_query.Token_NOT, pg_query.Token_NOT_LA, pg_query.Token_UNION, pg_query.Token_EXCEPT, pg_query.Token_INTERSECT,
+		pg_query.Token_JOIN,
+		pg_query.Token_COLLATE, pg_query.Token_IS, pg_query.Token_ISNULL, pg_query.Token_NOTNULL, pg_query.Token_AT,
+		pg_query.Token_LIKE,
+		pg_query.Token_ILIKE, pg_query.Token_BETWEEN, pg_query.Token_IN_P, pg_query.Token_SELECT, pg_query.Token_EXPLAIN,
+		pg_query.Token_ESCAPE,
 		pg_query.Token_SIMILAR, pg_query.Token_AND, pg_query.Token_OR:
 		return true
 	}

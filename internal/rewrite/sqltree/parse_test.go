@@ -46,13 +46,16 @@ func TestParseRefuses(t *testing.T) {
 		"negations":          {"SELECT " + strings.Repeat("NOT ", 7000) + "true", "54001", 0},
 		"parentheses":        {"SELECT " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000), "54001", 0},
 		"subqueries":         {strings.Repeat("SELECT (", 1500) + "1" + strings.Repeat(")", 1500), "54001", 0},
-		"cases":              {"SELECT " + strings.Repeat("CASE WHEN true THEN ", 1000) + "1" + strings.Repeat(" END", 1000), "54001", 0},
-		"brackets":           {"SELECT " + strings.Repeat("ARRAY[", 4000) + "1" + strings.Repeat("]", 4000), "54001", 0},
-		"tokens":             {"SELECT 1" + strings.Repeat(",1", 13000), "54001", 0},
-		"comments":           {"SELECT " + strings.Repeat("/*", 16000) + "1", "54001", 0},
-		"UTF-8":              {"SELECT '\xff'", "22021", 0},
-		"NUL":                {"SELECT 1\x00; DROP TABLE patients", "22021", 0},
-		"unterminated":       {"SELECT 'a", "42601", 8},
+		"cases": {
+			"SELECT " + strings.Repeat("CASE WHEN true THEN ", 1000) + "1" + strings.Repeat(" END", 1000),
+			"54001", 0,
+		},
+		"brackets":     {"SELECT " + strings.Repeat("ARRAY[", 4000) + "1" + strings.Repeat("]", 4000), "54001", 0},
+		"tokens":       {"SELECT 1" + strings.Repeat(",1", 13000), "54001", 0},
+		"comments":     {"SELECT " + strings.Repeat("/*", 16000) + "1", "54001", 0},
+		"UTF-8":        {"SELECT '\xff'", "22021", 0},
+		"NUL":          {"SELECT 1\x00; DROP TABLE patients", "22021", 0},
+		"unterminated": {"SELECT 'a", "42601", 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := sqltree.Parse(c.sql, 32768)
@@ -87,7 +90,8 @@ func TestExplain(t *testing.T) {
 			}
 			continue
 		}
-		if got == nil || got.Inner.SQL != want.Inner.SQL || got.Inner.Offset != want.Inner.Offset || got.JSON != want.JSON || got.Verbose != want.Verbose || got.Analyze != want.Analyze {
+		if got == nil || got.Inner.SQL != want.Inner.SQL || got.Inner.Offset != want.Inner.Offset || got.JSON != want.JSON ||
+			got.Verbose != want.Verbose || got.Analyze != want.Analyze {
 			t.Errorf("%q: got %+v of %+v", sql, got, got.Inner)
 		}
 	}

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Steps counts the work of one planning and ends it: where its context does, and where a statement needs more than any that people write.
-// What is compared with each other counts, not what the length of a text bounds. The count follows from the statement, the policy and
-// public tables alone.
+// Steps counts the work of one planning and ends it: where its context does, and where a statement needs more than any
+// that people write. What is compared with each other counts, not what the length of a text bounds. The count follows
+// from the statement, the policy and public tables alone.
 type Steps struct {
 	ctx   context.Context
 	Taken int
 }
 
 const (
-	// MostSteps bounds one planning: less than half a second. Statements of the corpus, of TPC-H and of tests/questions take less than a
-	// tenth of it.
+	// MostSteps bounds one planning: less than half a second. Statements of the corpus, of TPC-H and of tests/questions
+	// take less than a tenth of it.
 	MostSteps = 300_000
 	// stepsBetween is how many steps are taken before the context is looked at again: less than a millisecond.
 	stepsBetween = 256
@@ -24,8 +24,8 @@ const (
 // NewSteps begins to count. nil counts nothing.
 func NewSteps(ctx context.Context) *Steps { return &Steps{ctx: ctx} }
 
-// Stopped is what Take panics with. Whoever began to count recovers it: planning is a recursion, many of whose callers try another way
-// after an error.
+// Stopped is what Take panics with. Whoever began to count recovers it: planning is a recursion, many of whose callers
+// try another way after an error.
 type Stopped struct{ Err error }
 
 // Take counts n steps of about a microsecond.

@@ -5,9 +5,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Looker writes the sum of one table's column over the rows of a join, where the join repeats that table's rows, as a symmetric aggregate:
-// the sum of distinct numbers that a hash of the table's key makes different, less the sum of the distinct hashes. What it means is the
-// sum of floor(10^6 · x) over distinct keys.
+// Looker writes the sum of one table's column over the rows of a join, where the join repeats that table's rows, as a
+// symmetric aggregate: the sum of distinct numbers that a hash of the table's key makes different, less the sum of the
+// distinct hashes. What it means is the sum of floor(10^6 · x) over distinct keys.
 
 // Millionths is what a symmetric aggregate counts in.
 const Millionths = 1000000
@@ -20,7 +20,8 @@ const hash = "('x' || MD5(dp_key::varchar))::bit(64)::bigint::DECIMAL * 18446744
 
 // symmetricForm is the difference that Looker writes, over dp_x and dp_key.
 var symmetricForm = func() *pg_query.Node {
-	tree, err := pg_query.Parse("SELECT SUM(DISTINCT (CAST(FLOOR(COALESCE(dp_x, 0) * (1000000*1.0)) AS DECIMAL)) + " + hash + ") - SUM(DISTINCT " + hash + ")")
+	tree, err := pg_query.Parse("SELECT SUM(DISTINCT (CAST(FLOOR(COALESCE(dp_x, 0) * (1000000*1.0)) AS DECIMAL)) + " +
+		hash + ") - SUM(DISTINCT " + hash + ")")
 	if err != nil {
 		panic(err) // it is ours
 	}
@@ -37,7 +38,8 @@ func SymmetricSum(n *pg_query.Node) *pg_query.Node {
 		return nil
 	}
 	return &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{
-		Funcname: []*pg_query.Node{pg_query.MakeStrNode(byKey)}, Args: []*pg_query.Node{found["dp_x"], found["dp_key"]}, Location: n.GetAExpr().Location,
+		Funcname: []*pg_query.Node{pg_query.MakeStrNode(byKey)}, Args: []*pg_query.Node{found["dp_x"], found["dp_key"]},
+		Location: n.GetAExpr().Location,
 	}}}
 }
 

@@ -15,8 +15,8 @@ import (
 // Clone copies a tree, so that a cached statement is never changed.
 func Clone[M proto.Message](m M) M { return proto.Clone(m).(M) }
 
-// RewriteNodes replaces nodes below m, top down and in the order of the parser's fields: f returns the replacement and whether to go on
-// below it.
+// RewriteNodes replaces nodes below m, top down and in the order of the parser's fields: f returns the replacement and
+// whether to go on below it.
 func RewriteNodes(m protoreflect.Message, f func(*pg_query.Node) (*pg_query.Node, bool, error)) error {
 	for _, fd := range messageFields(m) {
 		if !fd.IsList() {
@@ -37,8 +37,8 @@ func RewriteNodes(m protoreflect.Message, f func(*pg_query.Node) (*pg_query.Node
 	return nil
 }
 
-// messageFields are the fields of m that hold messages, by number: Range has an order that differs from build to build, and what is
-// numbered on the way is printed.
+// messageFields are the fields of m that hold messages, by number: Range has an order that differs from build to build,
+// and what is numbered on the way is printed.
 func messageFields(m protoreflect.Message) []protoreflect.FieldDescriptor {
 	var fields []protoreflect.FieldDescriptor
 	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
@@ -51,7 +51,9 @@ func messageFields(m protoreflect.Message) []protoreflect.FieldDescriptor {
 	return fields
 }
 
-func rewriteField(m protoreflect.Message, set func(*pg_query.Node), f func(*pg_query.Node) (*pg_query.Node, bool, error)) error {
+func rewriteField(m protoreflect.Message, set func(*pg_query.Node), f func(*pg_query.Node) (*pg_query.Node, bool,
+	error),
+) error {
 	n, isNode := m.Interface().(*pg_query.Node)
 	if !isNode {
 		return RewriteNodes(m, f)
@@ -226,8 +228,8 @@ func Conjuncts(n *pg_query.Node) []*pg_query.Node {
 	return []*pg_query.Node{n}
 }
 
-// repeated takes the conditions that every arm of an OR repeats out of it, as PostgreSQL does (prepqual.c): (a AND b) OR (a AND c) is
-// a AND (b OR c), for every value of NULL too. nil where there are none.
+// repeated takes the conditions that every arm of an OR repeats out of it, as PostgreSQL does (prepqual.c): (a AND b)
+// OR (a AND c) is a AND (b OR c), for every value of NULL too. nil where there are none.
 func repeated(n *pg_query.Node) []*pg_query.Node {
 	or := n.GetBoolExpr()
 	if or == nil || or.Boolop != pg_query.BoolExprType_OR_EXPR {
@@ -264,14 +266,17 @@ func repeated(n *pg_query.Node) []*pg_query.Node {
 		case 1:
 			left.Args = append(left.Args, rest[0])
 		default:
-			left.Args = append(left.Args, &pg_query.Node{Node: &pg_query.Node_BoolExpr{BoolExpr: &pg_query.BoolExpr{Boolop: pg_query.BoolExprType_AND_EXPR, Args: rest, Location: or.Location}}})
+			left.Args = append(left.Args, &pg_query.Node{Node: &pg_query.Node_BoolExpr{
+				BoolExpr: &pg_query.BoolExpr{Boolop: pg_query.BoolExprType_AND_EXPR, Args: rest, Location: or.Location},
+			}})
 		}
 	}
 	return append(common, &pg_query.Node{Node: &pg_query.Node_BoolExpr{BoolExpr: left}})
 }
 
-// rowEquality gives a = c and b = d for (a, b) = (c, d), which PostgreSQL reads as their conjunction (make_row_comparison_op); nil for
-// anything else. A row in a row is one value and stays, and so does a star, which is several.
+// rowEquality gives a = c and b = d for (a, b) = (c, d), which PostgreSQL reads as their conjunction
+// (make_row_comparison_op); nil for anything else. A row in a row is one value and stays, and so does a star, which is
+// several.
 func rowEquality(n *pg_query.Node) []*pg_query.Node {
 	a := n.GetAExpr()
 	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
@@ -283,7 +288,9 @@ func rowEquality(n *pg_query.Node) []*pg_query.Node {
 	}
 	var pairs []*pg_query.Node
 	for i := range left {
-		pairs = append(pairs, &pg_query.Node{Node: &pg_query.Node_AExpr{AExpr: &pg_query.A_Expr{Kind: a.Kind, Name: a.Name, Lexpr: left[i], Rexpr: right[i], Location: a.Location}}})
+		pairs = append(pairs, &pg_query.Node{Node: &pg_query.Node_AExpr{
+			AExpr: &pg_query.A_Expr{Kind: a.Kind, Name: a.Name, Lexpr: left[i], Rexpr: right[i], Location: a.Location},
+		}})
 	}
 	return pairs
 }

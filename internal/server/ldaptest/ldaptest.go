@@ -14,15 +14,16 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// Serve answers binds behind TLS: by the result that it has for a name and a password, else by invalidCredentials. It returns its address
-// and the file of its certificate.
+// Serve answers binds behind TLS: by the result that it has for a name and a password, else by invalidCredentials. It
+// returns its address and the file of its certificate.
 func Serve(t *testing.T, results map[[2]string]int64) (address, ca string) {
 	t.Helper()
 	https := httptest.NewTLSServer(nil) // for its certificate, which is of 127.0.0.1 and signed by itself
 	https.Close()
 	certificate := https.TLS.Certificates[0]
 	ca = filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: https.TLS.Certificates})
@@ -55,7 +56,8 @@ func answerBind(conn net.Conn, results map[[2]string]int64) {
 		result = ldap.LDAPResultInvalidCredentials
 	}
 	response := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "LDAP Response")
-	response.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, request.Children[0].Value, "MessageID"))
+	response.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, request.Children[0].Value,
+		"MessageID"))
 	body := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationBindResponse, nil, "Bind Response")
 	body.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, result, "resultCode"))
 	body.AppendChild(ber.NewString(ber.ClassUniversal, ber.TypePrimitive, ber.TagOctetString, "", "matchedDN"))

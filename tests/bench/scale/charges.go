@@ -5,13 +5,15 @@ import (
 	"slices"
 )
 
-// charges simulates the ledger in PostgreSQL under a rate of charges, each of some analyst at some proxy. A proxy commits in
-// one transaction what has queued up while its last one ran. A transaction locks the accounts that it charges, and the one of
-// all analysts together where the policy has a budget for them (together); it decides in the proxy, writes, and flushes.
+// charges simulates the ledger in PostgreSQL under a rate of charges, each of some analyst at some proxy. A proxy
+// commits in one transaction what has queued up while its last one ran. A transaction locks the accounts that it
+// charges, and the one of all analysts together where the policy has a budget for them (together); it decides in the
+// proxy, writes, and flushes.
 func charges(site Site, m Measured, cores int, rate float64, together bool, statements int, seed uint64) Latency {
 	sim := &simulation{}
 	l := &ledgerServer{
-		figures: m, sim: sim, cores: newStation(sim, cores), log: disk{sim: sim, flush: m.Flush}, accounts: make(map[int]*station),
+		figures: m, sim: sim, cores: newStation(sim, cores), log: disk{sim: sim, flush: m.Flush},
+		accounts: make(map[int]*station),
 	}
 	if together {
 		l.together = newStation(sim, 1)

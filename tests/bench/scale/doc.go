@@ -1,10 +1,10 @@
-// Package scale says what dpproxy costs beyond the machines that its developers have: 10⁹ rows on 32 workers, 10⁴ analysts,
-// 100 proxies. Sizes are measured by writing to real ledgers; times come from a discrete-event simulation of queues, whose
-// service times were measured on one machine (Measured). docs/scale.md is its output.
+// Package scale says what dpproxy costs beyond the machines that its developers have: 10⁹ rows on 32 workers, 10⁴
+// analysts, 100 proxies. Sizes are measured by writing to real ledgers; times come from a discrete-event simulation of
+// queues, whose service times were measured on one machine (Measured). docs/scale.md is its output.
 package scale
 
-// Measured are service times that `make bench` and the ledger's benchmarks found on 2 cores of a shared virtual machine, in
-// seconds, and what a network and a disk of a data centre are assumed to take.
+// Measured are service times that `make bench` and the ledger's benchmarks found on 2 cores of a shared virtual
+// machine, in seconds, and what a network and a disk of a data centre are assumed to take.
 type Measured struct {
 	RowOfSum  float64 // CPU of one row of a filtered sum (TPC-H Q6's measure query)
 	RowOfMany float64 // CPU of one row of eight aggregates over a join, unfiltered (Q1's)

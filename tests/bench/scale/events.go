@@ -2,7 +2,8 @@ package scale
 
 import "container/heap"
 
-// simulation runs events in the order of their times, in seconds; those of one time in the order in which they were added.
+// simulation runs events in the order of their times, in seconds; those of one time in the order in which they were
+// added.
 type simulation struct {
 	now    float64
 	events eventHeap
@@ -46,8 +47,8 @@ func (s *simulation) run() {
 	}
 }
 
-// station is a number of servers with one queue: first come, first served. The cores of a machine are one, a lock is one
-// with a single server.
+// station is a number of servers with one queue: first come, first served. The cores of a machine are one, a lock is
+// one with a single server.
 type station struct {
 	sim     *simulation
 	free    int

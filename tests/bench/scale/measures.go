@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// spread is the standard deviation of the logarithm of a task's time: tasks of equal shards take about a fifth more or less.
+// spread is the standard deviation of the logarithm of a task's time: tasks of equal shards take about a fifth more or
+// less.
 const spread = 0.2
 
 // Latency is the outcome of a simulation, in seconds.
@@ -16,9 +17,9 @@ type Latency struct {
 	Batch       float64 // charges in one transaction
 }
 
-// measures simulates measure queries that arrive at random with the given rate: each is one task per shard, and is complete
-// when the coordinator has merged what the last of them sends. share is the part of the rows that a query reads, row the CPU
-// time of one, and groups the number of partial groups that each task returns.
+// measures simulates measure queries that arrive at random with the given rate: each is one task per shard, and is
+// complete when the coordinator has merged what the last of them sends. share is the part of the rows that a query
+// reads, row the CPU time of one, and groups the number of partial groups that each task returns.
 func measures(site Site, m Measured, rate, share, row float64, groups, statements int, seed uint64) Latency {
 	random := rand.New(rand.NewPCG(seed, 1))
 	sim := &simulation{}

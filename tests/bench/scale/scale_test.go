@@ -22,8 +22,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestStationFollowsTheory compares the mean wait of a queue with one server, Poisson arrivals and equal services with what
-// Pollaczek and Khinchine proved: load · service / (2 (1 − load)). The seed is fixed.
+// TestStationFollowsTheory compares the mean wait of a queue with one server, Poisson arrivals and equal services with
+// what Pollaczek and Khinchine proved: load · service / (2 (1 − load)). The seed is fixed.
 func TestStationFollowsTheory(t *testing.T) {
 	for _, load := range []float64{0.3, 0.6, 0.9} {
 		random := rand.New(rand.NewPCG(7, 7))

@@ -21,7 +21,8 @@ const statement = 300
 // sample is how many charges or answers a size is taken from.
 const sample = 20_000
 
-// chargeBytes writes charges to a ledger in a file and returns by how many bytes each lets it grow. curve is that of the i-th.
+// chargeBytes writes charges to a ledger in a file and returns by how many bytes each lets it grow. curve is that of
+// the i-th.
 func chargeBytes(ctx context.Context, method policy.Method, curve func(i int) mechanism.Curve) (float64, error) {
 	return growth(ctx, method, func(l ledger.Ledger) error {
 		batch := make([]ledger.Charge, sample)
@@ -59,7 +60,8 @@ func growth(ctx context.Context, method policy.Method, put func(ledger.Ledger) e
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "ledger")
 	l, err := stores.Open(ctx, "file:"+path, ledger.Config{
-		Method: method, Analysts: map[string]policy.Budget{"alice": {Epsilon: 1e9, Delta: 1e-6}}, Failures: 5, Log: slog.New(slog.DiscardHandler),
+		Method: method, Analysts: map[string]policy.Budget{"alice": {Epsilon: 1e9, Delta: 1e-6}}, Failures: 5,
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return 0, err

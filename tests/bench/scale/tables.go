@@ -26,7 +26,9 @@ func Sizes(ctx context.Context, site Site, m Measured) (string, error) {
 	}{
 		{"charge, pure", policy.Pure, func(int) mechanism.Curve { return mechanism.Curve{Pure: 0.1} }},
 		{"charge, rdp", policy.RDP, func(int) mechanism.Curve { return mechanism.LaplaceCurve(0.1) }},
-		{"charge, rdp, with a curve of its own", policy.RDP, func(i int) mechanism.Curve { return mechanism.LaplaceCurve(0.1 - float64(i)*1e-9) }},
+		{"charge, rdp, with a curve of its own", policy.RDP, func(i int) mechanism.Curve {
+			return mechanism.LaplaceCurve(0.1 - float64(i)*1e-9)
+		}},
 	} {
 		bytes, err := chargeBytes(ctx, c.method, c.curve)
 		if err != nil {
@@ -39,7 +41,8 @@ func Sizes(ctx context.Context, site Site, m Measured) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		t.row(fmt.Sprintf("answer of %d numbers, kept for a day", integers), fmt.Sprintf("%.0f", bytes), gigabytes(bytes*site.perDay())+" at any time", "")
+		t.row(fmt.Sprintf("answer of %d numbers, kept for a day", integers), fmt.Sprintf("%.0f", bytes),
+			gigabytes(bytes*site.perDay())+" at any time", "")
 	}
 	return t.String(), nil
 }
@@ -83,7 +86,8 @@ func measureTable(site Site, m Measured) string {
 		if q.many {
 			row = m.RowOfMany
 		}
-		most := min(capacity(site, q.share, row), float64(site.Cores)/(m.Plan+m.Merge*float64(q.groups*site.Workers*site.Shards)))
+		rows := float64(q.groups * site.Workers * site.Shards)
+		most := min(capacity(site, q.share, row), float64(site.Cores)/(m.Plan+m.Merge*rows))
 		for _, load := range []float64{0.1, 0.5, 0.8} {
 			l := measures(site, m, most*load, q.share, row, q.groups, 400, seed)
 			t.row(q.name, short(most), percent(load), duration(l.Median), duration(l.P99))
@@ -93,7 +97,8 @@ func measureTable(site Site, m Measured) string {
 }
 
 func connectionTable(site Site) string {
-	t := newTable("pool.main of each proxy", "on the coordinator", "on each worker, 1 for each task", "on each worker, pool of 4")
+	t := newTable("pool.main of each proxy", "on the coordinator", "on each worker, 1 for each task",
+		"on each worker, pool of 4")
 	for _, pool := range []int{2, 4, 8, 16} {
 		n := pool * site.Proxies
 		t.row(fmt.Sprint(pool), fmt.Sprint(n), fmt.Sprint(n*site.Shards), fmt.Sprint(n*4))

@@ -12,8 +12,8 @@ import (
 )
 
 // answered are statements of the corpus that package catalog refuses, and that other packages answer first: the
-// analysis of private queries with released values or without looking at a row, the session by a setting of its own that
-// reaches no server.
+// analysis of private queries with released values or without looking at a row, the session by a setting of its own
+// that reaches no server.
 var answered = map[string]bool{
 	"SELECT (SELECT count(*) FROM patients)":                    true,
 	"WITH a AS (SELECT * FROM patients) SELECT 1":               true,
@@ -21,8 +21,8 @@ var answered = map[string]bool{
 	"SELECT set_config('work_mem', '1GB', false)":               true,
 }
 
-// TestAttacks sends the attack corpus of package catalog over the wire, by both protocols: each statement is refused with
-// a code of the contract, and the session goes on.
+// TestAttacks sends the attack corpus of package catalog over the wire, by both protocols: each statement is refused
+// with a code of the contract, and the session goes on.
 func TestAttacks(t *testing.T) {
 	_, db, dsn := start(t)
 	files, err := filepath.Glob("../../../internal/rewrite/catalog/testdata/refused/*.txt")

@@ -56,8 +56,8 @@ tables:
 views: [visit_costs]
 `
 
-// TestClients sends every fixture to a running dpproxy and to PostgreSQL. dpproxy answers whatever PostgreSQL answers, with the same
-// columns, and no answer holds anything of a private row, or a name of what is behind the proxy.
+// TestClients sends every fixture to a running dpproxy and to PostgreSQL. dpproxy answers whatever PostgreSQL answers,
+// with the same columns, and no answer holds anything of a private row, or a name of what is behind the proxy.
 func TestClients(t *testing.T) {
 	server, db, dsn := start(t)
 	folders, err := filepath.Glob("*/*.sql")
@@ -116,11 +116,15 @@ func startWith(t *testing.T, schema, policy string) (server *pgserver.Server, db
 	t.Cleanup(func() {
 		pgservertest.Exec(t, server.DSN("postgres", "postgres"), "DROP DATABASE IF EXISTS "+db+"_shadow WITH (FORCE)")
 	})
-	pgservertest.Exec(t, admin, `DO $$BEGIN IF to_regrole('clients_plain') IS NULL THEN CREATE ROLE clients_plain LOGIN; END IF; END$$;
+	pgservertest.Exec(
+		t, admin, `DO $$BEGIN IF to_regrole('clients_plain') IS NULL THEN CREATE ROLE clients_plain LOGIN; END IF; END$$;
 		GRANT SELECT ON ALL TABLES IN SCHEMA public TO clients_plain`)
 	addr := serve(t, fmt.Sprintf(policy, server.DSN(db, "clients_main"), server.DSN(db+"_shadow", "clients_shadow"),
 		server.DSN(db, "clients_public"), admin, "%s"))
-	u := url.URL{Scheme: "postgres", User: url.UserPassword("alice", "secret"), Host: addr, Path: "/" + db, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword("alice", "secret"), Host: addr, Path: "/" + db,
+		RawQuery: "sslmode=disable",
+	}
 	return server, db, u.String()
 }
 

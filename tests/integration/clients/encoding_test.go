@@ -9,15 +9,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestEncodings: a client with another client_encoding gets the same bytes from dpproxy as from PostgreSQL, in both protocols and
-// both formats, whatever the text is part of. A statement is UTF-8 here, and is sent in the encoding.
+// TestEncodings: a client with another client_encoding gets the same bytes from dpproxy as from PostgreSQL, in both
+// protocols and both formats, whatever the text is part of. A statement is UTF-8 here, and is sent in the encoding.
 func TestEncodings(t *testing.T) {
 	server, db, dsn := start(t)
 	const texts = "'Käse', 'naïve ÷ Ångström', U&'\\00e9', E'\\u00fc'"
 	statements := []string{
 		"SELECT 'Käse' AS \"Größe\", length('Käse')",
 		"SELECT " + texts,
-		"SELECT ARRAY[" + texts + "], ROW('ä', 1), to_jsonb('é'::text), '{\"ö\": 1}'::json, 'ü'::varchar, 'ñ'::bpchar, 'ß'::name",
+		"SELECT ARRAY[" + texts +
+			"], ROW('ä', 1), to_jsonb('é'::text), '{\"ö\": 1}'::json, 'ü'::varchar, 'ñ'::bpchar, 'ß'::name",
 		"SELECT 'no euro in it: ' || U&'\\20ac'",
 		"SELECT nosuchÄ",
 		"SELECT 'ä'::int",
@@ -47,8 +48,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// encoded connects with a client_encoding and returns what sends a statement and prints all that comes back. One with a value,
-// or with binary results, goes by the extended protocol.
+// encoded connects with a client_encoding and returns what sends a statement and prints all that comes back. One with a
+// value, or with binary results, goes by the extended protocol.
 func encoded(t *testing.T, dsn, encoding string) func(sql string, value *string, format int16) string {
 	t.Helper()
 	ctx := context.Background()

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestMaintenanceDatabase: tools connect to postgres for a list of databases. It has the catalogs, and no table of the policy.
+// TestMaintenanceDatabase: tools connect to postgres for a list of databases. It has the catalogs, and no table of the
+// policy.
 func TestMaintenanceDatabase(t *testing.T) {
 	_, db, dsn := start(t)
 	u, err := url.Parse(dsn)
@@ -33,18 +34,25 @@ func TestMaintenanceDatabase(t *testing.T) {
 	if err != nil || !slices.Equal(names, []string{db, "postgres"}) {
 		t.Errorf("databases %v, %v", names, err)
 	}
-	for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT * FROM wards", "EXPLAIN SELECT count(*) FROM visits", "SELECT sum(cost) FROM public.visit_costs"} {
+	for _, sql := range []string{
+		"SELECT count(*) FROM patients", "SELECT * FROM wards",
+		"EXPLAIN SELECT count(*) FROM visits", "SELECT sum(cost) FROM public.visit_costs",
+	} {
 		var e *pgconn.PgError
 		if _, err := conn.Exec(ctx, sql); !errors.As(err, &e) || e.Code != "42P01" || e.Hint == "" {
 			t.Errorf("%s: %v, want 42P01 with a hint", sql, err)
 		}
 	}
-	settings, err := conn.Query(ctx, "SELECT name FROM pg_settings WHERE name LIKE 'dpproxy.%' AND context = 'user' ORDER BY 1")
+	settings,
+		err := conn.Query(ctx, "SELECT name FROM pg_settings WHERE name LIKE 'dpproxy.%' AND context = 'user' ORDER BY 1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	names, err = pgx.CollectRows(settings, pgx.RowTo[string])
-	if err != nil || !slices.Equal(names, []string{"dpproxy.empty_groups", "dpproxy.epsilon", "dpproxy.intervals", "dpproxy.margin", "dpproxy.max_rows", "dpproxy.notices"}) {
+	if err != nil || !slices.Equal(names, []string{
+		"dpproxy.empty_groups", "dpproxy.epsilon", "dpproxy.intervals",
+		"dpproxy.margin", "dpproxy.max_rows", "dpproxy.notices",
+	}) {
 		t.Errorf("settings %v, %v", names, err)
 	}
 }

@@ -57,8 +57,8 @@ type question struct {
 	statement
 	file string
 	line int
-	// expect is "answered": PostgreSQL's answer comes back. "refused": code and words of the message are given, and instead is
-	// answered. "missing": it is refused, and will be answered once what is named is there.
+	// expect is "answered": PostgreSQL's answer comes back. "refused": code and words of the message are given, and
+	// instead is answered. "missing": it is refused, and will be answered once what is named is there.
 	expect, words, instead string
 }
 
@@ -67,7 +67,8 @@ var (
 	insteadLine = regexp.MustCompile(`^-- instead: (.*)$`)
 )
 
-// TestQuestions asks what tools ask when their users look at charts: recorded statements and modelled ones, beside the catalog queries of TestClients.
+// TestQuestions asks what tools ask when their users look at charts: recorded statements and modelled ones, beside the
+// catalog queries of TestClients.
 func TestQuestions(t *testing.T) {
 	server, db, dsn := startWith(t, questionsSchema, questionsPolicy)
 	files, err := filepath.Glob("*/questions.txt")
@@ -201,8 +202,8 @@ func (a *table) read(r *pgconn.ResultReader) {
 	_, a.err = r.Close()
 }
 
-// differs compares names, types and rows. Where rows are ordered, one column at least comes in the same order: the one that they
-// are ordered by, which may have ties. Numbers may differ by a grid's step.
+// differs compares names, types and rows. Where rows are ordered, one column at least comes in the same order: the one
+// that they are ordered by, which may have ties. Numbers may differ by a grid's step.
 func (a table) differs(b table, ordered bool) string {
 	if !slices.Equal(a.columns, b.columns) {
 		return fmt.Sprintf("columns %v, want %v", b.columns, a.columns)

@@ -19,8 +19,8 @@ type prepared struct {
 	types []uint32
 }
 
-// message reads a message of the client. It returns a query if the message makes the server run one. An error says that the record is
-// not complete.
+// message reads a message of the client. It returns a query if the message makes the server run one. An error says that
+// the record is not complete.
 func (d *decoder) message(kind byte, body []byte) (*Query, error) {
 	switch kind {
 	case 'P':

@@ -1,5 +1,5 @@
-// Package relay records what a client really asks of a PostgreSQL server: a TCP proxy that passes every byte on and reads the
-// client's messages on their way.
+// Package relay records what a client really asks of a PostgreSQL server: a TCP proxy that passes every byte on and
+// reads the client's messages on their way.
 package relay
 
 import (
@@ -46,8 +46,8 @@ func Start(server string) (*Relay, error) {
 // Addr is the address to connect to.
 func (r *Relay) Addr() string { return r.listener.Addr().String() }
 
-// Take returns what was executed since the last call, on all connections, in order. An error says that a message could not be
-// read: then what was recorded proves nothing.
+// Take returns what was executed since the last call, on all connections, in order. An error says that a message could
+// not be read: then what was recorded proves nothing.
 func (r *Relay) Take() ([]Query, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +97,8 @@ func (r *Relay) hangUp(conns ...net.Conn) {
 	}
 }
 
-// forward passes the client's messages on. What a message says is recorded before the server gets it, so that nothing is
-// missing once the server has answered.
+// forward passes the client's messages on. What a message says is recorded before the server gets it, so that nothing
+// is missing once the server has answered.
 func (r *Relay) forward(conn int, client, server net.Conn) {
 	defer r.hangUp(client, server)
 	if err := startup(client, server); err != nil {

@@ -54,7 +54,10 @@ func TestRelayRecordsWhatRuns(t *testing.T) {
 	}
 	want := []relay.Query{
 		{SQL: "BEGIN"},
-		{SQL: "SELECT $1::int4, $2::text", Types: []uint32{23, 25}, Formats: []int16{1, 0}, Values: [][]byte{{0, 0, 0, 7}, nil}},
+		{
+			SQL: "SELECT $1::int4, $2::text", Types: []uint32{23, 25}, Formats: []int16{1, 0},
+			Values: [][]byte{{0, 0, 0, 7}, nil},
+		},
 		{SQL: "SELECT $1::int4 + 1", Values: [][]byte{[]byte("41")}},
 		{SQL: "COMMIT"},
 		{SQL: "SELECT 2; SELECT 3"},
@@ -64,7 +67,8 @@ func TestRelayRecordsWhatRuns(t *testing.T) {
 	}
 	for i := range want {
 		g, w := got[i], want[i]
-		if g.SQL != w.SQL || !reflect.DeepEqual(g.Values, w.Values) && len(g.Values)+len(w.Values) > 0 || len(w.Types) > 0 && !reflect.DeepEqual(g.Types, w.Types) || len(w.Formats) > 0 && !reflect.DeepEqual(g.Formats, w.Formats) {
+		if g.SQL != w.SQL || !reflect.DeepEqual(g.Values, w.Values) && len(g.Values)+len(w.Values) > 0 || len(w.Types) > 0 &&
+			!reflect.DeepEqual(g.Types, w.Types) || len(w.Formats) > 0 && !reflect.DeepEqual(g.Formats, w.Formats) {
 			t.Errorf("query %d: %+v, want %+v", i, g, w)
 		}
 	}

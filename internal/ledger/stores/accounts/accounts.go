@@ -37,7 +37,9 @@ type Accounts struct {
 // Spend admits all charges or none, and returns once they are on disk.
 func (a *Accounts) Spend(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
 	var balance ledger.Balance
-	err := a.Do(ctx, Change{Doing: "charging", Analyst: analyst, Charges: charges, Decide: func(b *accounting.Book) (err error) {
+	err := a.Do(ctx, Change{Doing: "charging", Analyst: analyst, Charges: charges, Decide: func(b *accounting.Book) (
+		err error,
+	) {
 		balance, err = b.Spend(charges)
 		return err
 	}})
@@ -49,7 +51,9 @@ func (a *Accounts) Spend(ctx context.Context, analyst string, charges []ledger.C
 
 // Fail counts a failure of main and refuses its fingerprint to an analyst from now on.
 func (a *Accounts) Fail(ctx context.Context, analyst, fingerprint string) error {
-	return a.Do(ctx, Change{Doing: "recording a failure", Analyst: analyst, Decide: func(b *accounting.Book) error { return b.Fail(fingerprint) }})
+	return a.Do(ctx, Change{Doing: "recording a failure", Analyst: analyst, Decide: func(b *accounting.Book) error {
+		return b.Fail(fingerprint)
+	}})
 }
 
 // Releasable returns an error if the analyst's failures are used up.
@@ -102,8 +106,11 @@ func (a *Accounts) Clear(ctx context.Context, analyst string) (int, error) {
 	return administer(ctx, a, analyst, (*accounting.Book).Clear)
 }
 
-// administer makes a change that an administrator asks for. Unlike a client's, its error says why the ledger serves nobody.
-func administer[T any](ctx context.Context, a *Accounts, analyst string, decide func(*accounting.Book) (T, error)) (T, error) {
+// administer makes a change that an administrator asks for. Unlike a client's, its error says why the ledger serves
+// nobody.
+func administer[T any](ctx context.Context, a *Accounts, analyst string, decide func(*accounting.Book) (T, error)) (
+	T, error,
+) {
 	var out, none T
 	name, err := a.Rules.Load().Addressed(analyst, func(name string) (bool, error) { return a.Has(ctx, name) })
 	if err == nil {

@@ -14,8 +14,9 @@ import (
 // keyBytes is the length of the answers' key: AES-256.
 const keyBytes = 32
 
-// Sealer encrypts answers. Its key is in the ledger, which only the proxy may read. Encryption keeps answers out of what
-// tools print of a file or a table, and authentication makes sure that one answer cannot be put in the place of another.
+// Sealer encrypts answers. Its key is in the ledger, which only the proxy may read. Encryption keeps answers out of
+// what tools print of a file or a table, and authentication makes sure that one answer cannot be put in the place of
+// another.
 type Sealer struct{ aead cipher.AEAD }
 
 // NewSealer returns the sealer of a key that NewKey made.
@@ -43,8 +44,8 @@ func (s Sealer) Seal(hash string, expires time.Time, answer []byte) []byte {
 	return s.aead.Seal(nil, nil, answer, sealContext(hash, expires))
 }
 
-// Open decrypts an answer. It logs one that is damaged and reports it as not found: asking again is a new release, which
-// is charged.
+// Open decrypts an answer. It logs one that is damaged and reports it as not found: asking again is a new release,
+// which is charged.
 func (s Sealer) Open(log *slog.Logger, hash string, expires time.Time, sealed []byte) ([]byte, bool) {
 	answer, err := s.aead.Open(nil, nil, sealed, sealContext(hash, expires))
 	if err != nil {

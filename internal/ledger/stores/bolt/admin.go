@@ -55,8 +55,8 @@ func (s *Store) usable() error {
 // Verify reads the file again and derives all its totals.
 func (s *Store) Verify(ctx context.Context) (ledger.Report, error) { return s.verify(ctx.Err) }
 
-// exportBatch is the number of records that one read transaction copies. Transactions stay short because a file that grows
-// waits for its readers: a single one would let a stalled export hold up every charge.
+// exportBatch is the number of records that one read transaction copies. Transactions stay short because a file that
+// grows waits for its readers: a single one would let a stalled export hold up every charge.
 const exportBatch = 256
 
 // Export writes every record as a line of JSON.

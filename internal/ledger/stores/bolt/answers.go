@@ -41,7 +41,8 @@ func (b *batch) fillAnswers(tx *bbolt.Tx, now []byte) error {
 	}
 	var expired [][]byte
 	cursor := expiry.Cursor()
-	for k, _ := cursor.First(); k != nil && bytes.Compare(k[:8], now) <= 0 && len(expired) < purgeBatch; k, _ = cursor.Next() {
+	for k, _ := cursor.First(); k != nil && bytes.Compare(k[:8], now) <= 0 && len(expired) < purgeBatch; k,
+		_ = cursor.Next() {
 		expired = append(expired, bytes.Clone(k))
 	}
 	for _, k := range expired {
@@ -55,7 +56,8 @@ func (b *batch) fillAnswers(tx *bbolt.Tx, now []byte) error {
 	return nil
 }
 
-// PutAnswer keeps an answer, unless there is one. Answer returns it at once; the next commit, within answerDelay, writes it.
+// PutAnswer keeps an answer, unless there is one. Answer returns it at once; the next commit, within answerDelay,
+// writes it.
 func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error) {
 	if ttl <= 0 {
 		return answer, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// audit derives every total from all records, while the ledger already serves by its latest checkpoints. If a record does not agree
-// the ledger serves nobody from then on, as if it had not been opened.
+// audit derives every total from all records, while the ledger already serves by its latest checkpoints. If a record
+// does not agree the ledger serves nobody from then on, as if it had not been opened.
 func (s *Store) audit() {
 	defer close(s.audited)
 	_, err := s.verify(s.isClosing)

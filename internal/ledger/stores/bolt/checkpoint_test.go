@@ -65,22 +65,31 @@ func flip(b *bbolt.Bucket, key []byte, at int) error {
 
 func records(tx *bbolt.Tx) *bbolt.Bucket { return tx.Bucket(bucketLog).Bucket(accountKey("alice")) }
 
-// TestForgedAfterTheCheckpoint: a start reads the latest checkpoint and what follows it, and refuses what does not agree.
+// TestForgedAfterTheCheckpoint: a start reads the latest checkpoint and what follows it, and refuses what does not
+// agree.
 func TestForgedAfterTheCheckpoint(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		change     func(tx *bbolt.Tx) error
 	}{
-		{"checkpoint changed", `account "alice", record 10: `, func(tx *bbolt.Tx) error { return flip(records(tx), recordKey(10), 60) }},
+		{"checkpoint changed", `account "alice", record 10: `, func(tx *bbolt.Tx) error {
+			return flip(records(tx), recordKey(10), 60)
+		}},
 		{"checkpoint's hash changed", `account "alice", record 10: checksum`, func(tx *bbolt.Tx) error {
 			return flip(records(tx), recordKey(10), len(records(tx).Get(recordKey(10)))-1)
 		}},
-		{"checkpoint removed", `account "alice", record 10: the checkpoint is missing`, func(tx *bbolt.Tx) error { return records(tx).Delete(recordKey(10)) }},
+		{"checkpoint removed", `account "alice", record 10: the checkpoint is missing`, func(tx *bbolt.Tx) error {
+			return records(tx).Delete(recordKey(10))
+		}},
 		{"the one before it in its place", `account "alice", record 10: has number 5`, func(tx *bbolt.Tx) error {
 			return records(tx).Put(recordKey(10), records(tx).Get(recordKey(5)))
 		}},
-		{"charge after it changed", `account "alice", record 11: checksum`, func(tx *bbolt.Tx) error { return flip(records(tx), recordKey(11), 20) }},
-		{"charge after it removed", `account "alice", record 11: missing`, func(tx *bbolt.Tx) error { return records(tx).Delete(recordKey(11)) }},
+		{"charge after it changed", `account "alice", record 11: checksum`, func(tx *bbolt.Tx) error {
+			return flip(records(tx), recordKey(11), 20)
+		}},
+		{"charge after it removed", `account "alice", record 11: missing`, func(tx *bbolt.Tx) error {
+			return records(tx).Delete(recordKey(11))
+		}},
 		{"all charges after it removed", `its totals say`, func(tx *bbolt.Tx) error {
 			for n := uint64(11); n <= 12; n++ {
 				if err := records(tx).Delete(recordKey(n)); err != nil {
@@ -132,16 +141,22 @@ func putState(tx *bbolt.Tx, checkpoint uint64) error {
 	return tx.Bucket(bucketAccounts).Put(accountKey("alice"), r.State)
 }
 
-// TestForgedBeforeTheCheckpoint: a start serves by the latest checkpoint. What is wrong before it is found right after, and then
-// nobody is served.
+// TestForgedBeforeTheCheckpoint: a start serves by the latest checkpoint. What is wrong before it is found right after,
+// and then nobody is served.
 func TestForgedBeforeTheCheckpoint(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		change     func(tx *bbolt.Tx) error
 	}{
-		{"charge changed", `account "alice", record 3: checksum`, func(tx *bbolt.Tx) error { return flip(records(tx), recordKey(3), 20) }},
-		{"charge removed", `account "alice", record 4: missing`, func(tx *bbolt.Tx) error { return records(tx).Delete(recordKey(4)) }},
-		{"earlier checkpoint changed", `account "alice", record 5: checksum`, func(tx *bbolt.Tx) error { return flip(records(tx), recordKey(5), 60) }},
+		{"charge changed", `account "alice", record 3: checksum`, func(tx *bbolt.Tx) error {
+			return flip(records(tx), recordKey(3), 20)
+		}},
+		{"charge removed", `account "alice", record 4: missing`, func(tx *bbolt.Tx) error {
+			return records(tx).Delete(recordKey(4))
+		}},
+		{"earlier checkpoint changed", `account "alice", record 5: checksum`, func(tx *bbolt.Tx) error {
+			return flip(records(tx), recordKey(5), 60)
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path, c := checkpointed(t)
@@ -162,7 +177,8 @@ func TestForgedBeforeTheCheckpoint(t *testing.T) {
 	}
 }
 
-// TestReopenedByCheckpoint: what a start derives from the checkpoint is what was there before, refused statements and periods included.
+// TestReopenedByCheckpoint: what a start derives from the checkpoint is what was there before, refused statements and
+// periods included.
 func TestReopenedByCheckpoint(t *testing.T) {
 	path, c := checkpointed(t)
 	clock := ledgertest.NewClock()
@@ -188,7 +204,8 @@ func TestReopenedByCheckpoint(t *testing.T) {
 	clock.Move(-50 * time.Hour) // the ledger's own time stays
 	s = openTest(t, path, c)
 	after, err := s.Show(ctx)
-	if err != nil || len(after) != 1 || *after[0].EpsilonSpent != 4.25 || after[0].Records != before[0].Records || after[0].Refused != 1 || after[0].FailuresUsed != 1 {
+	if err != nil || len(after) != 1 || *after[0].EpsilonSpent != 4.25 || after[0].Records != before[0].Records ||
+		after[0].Refused != 1 || after[0].FailuresUsed != 1 {
 		t.Errorf("%+v, %v, want %+v", after, err, before)
 	}
 	if failed, err := s.Failed(ctx, "alice", "bad"); !failed || err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 )
 
-// TestFileStaysSoundUnderChurn grows, shrinks and splits pages of every kind, and lets the check of the pages look at each
-// state that bbolt leaves behind: it must not take a sound file for a damaged one.
+// TestFileStaysSoundUnderChurn grows, shrinks and splits pages of every kind, and lets the check of the pages look at
+// each state that bbolt leaves behind: it must not take a sound file for a damaged one.
 func TestFileStaysSoundUnderChurn(t *testing.T) {
 	random, clock := rand.New(rand.NewPCG(5, 6)), ledgertest.NewClock()
 	path, ctx := filepath.Join(t.TempDir(), "ledger"), context.Background()

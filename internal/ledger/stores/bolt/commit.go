@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/gather"
 )
 
-// answerDelay is how long an answer may wait in memory for a commit that writes it too. A crash that loses an answer costs
-// its analyst another charge; it never gives an answer without a charge.
+// answerDelay is how long an answer may wait in memory for a commit that writes it too. A crash that loses an answer
+// costs its analyst another charge; it never gives an answer without a charge.
 const answerDelay = 100 * time.Millisecond
 
 // run commits whatever has queued up until the store is closed. Under load one fsync carries many charges.
@@ -51,8 +51,8 @@ func (s *Store) queued() int {
 	return len(s.queue)
 }
 
-// commit decides requests on copies of the accounts, writes the resulting entries in one transaction, and only then keeps
-// the copies and replies. If the transaction fails, no copy is kept and every caller gets 58030.
+// commit decides requests on copies of the accounts, writes the resulting entries in one transaction, and only then
+// keeps the copies and replies. If the transaction fails, no copy is kept and every caller gets 58030.
 func (s *Store) commit(requests []*request) {
 	b := s.begin()
 	replies := make([]error, len(requests))

@@ -20,8 +20,8 @@ import (
 // repairHint ends the error of a damaged file.
 const repairHint = "Nothing was changed. Restore a copy, or see docs/budget.md, «A damaged file»"
 
-// prepareFile makes a new ledger if there is none, and otherwise checks the pages of the file. A new ledger gets its name
-// only when it is complete and on disk, so an empty or incomplete file is always damage.
+// prepareFile makes a new ledger if there is none, and otherwise checks the pages of the file. A new ledger gets its
+// name only when it is complete and on disk, so an empty or incomplete file is always damage.
 func prepareFile(path string, log *slog.Logger) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,8 @@ func prepareFile(path string, log *slog.Logger) error {
 		if err := os.Chmod(path, 0o600); err != nil {
 			return fmt.Errorf("ledger %s: other users may read or write it (mode %04o): %w", path, mode, err)
 		}
-		log.Warn("other users could read or write the ledger; its mode is now 0600", "file", path, "mode", fmt.Sprintf("%04o", mode))
+		log.Warn("other users could read or write the ledger; its mode is now 0600", "file", path, "mode",
+			fmt.Sprintf("%04o", mode))
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -91,7 +92,8 @@ func createFile(path string) (err error) {
 		}
 		meta := tx.Bucket(bucketMeta)
 		return errors.Join(
-			meta.Put(metaFormat, []byte{accounting.FormatVersion}), meta.Put(metaOrders, accounting.EncodeOrders()), meta.Put(metaKey, key))
+			meta.Put(metaFormat, []byte{accounting.FormatVersion}), meta.Put(metaOrders, accounting.EncodeOrders()),
+			meta.Put(metaKey, key))
 	}), db.Close())
 	if err == nil {
 		err = moveIntoPlace(f.Name(), path)

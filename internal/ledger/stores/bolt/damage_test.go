@@ -203,15 +203,22 @@ func TestForgedRecords(t *testing.T) {
 			v[30] ^= 1
 			return tx.Bucket(bucketAccounts).Put(alice, v)
 		}},
-		{"all records of an account removed", `account of all analysts together: its totals say epsilon 15, its records say 7.5`, func(tx *bbolt.Tx) error {
-			return tx.Bucket(bucketLog).DeleteBucket(alice)
-		}},
+		{
+			"all records of an account removed",
+			`account of all analysts together: its totals say epsilon 15, its records say 7.5`, func(tx *bbolt.Tx) error {
+				return tx.Bucket(bucketLog).DeleteBucket(alice)
+			},
+		},
 		{"group forgotten", `account of all analysts together: its 1 records are missing`, func(tx *bbolt.Tx) error {
 			return tx.Bucket(bucketLog).DeleteBucket(accountKey(accounting.GroupName))
 		}},
 		{"bucket removed", `has no bucket "accounts"`, func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketAccounts) }},
-		{"later format", `has format [9]`, func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(metaFormat, []byte{9}) }},
-		{"other orders", `other Rényi orders`, func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(metaOrders, []byte{9}) }},
+		{"later format", `has format [9]`, func(tx *bbolt.Tx) error {
+			return tx.Bucket(bucketMeta).Put(metaFormat, []byte{9})
+		}},
+		{"other orders", `other Rényi orders`, func(tx *bbolt.Tx) error {
+			return tx.Bucket(bucketMeta).Put(metaOrders, []byte{9})
+		}},
 		{"no key", `key of the answers`, func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(metaKey) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 )
 
-// fullChild charges until the disk is full, then makes room, and prints the results. The disk is a small tmpfs that only
-// the child sees; where mounting is not allowed, a limit on the file's size takes its place.
+// fullChild charges until the disk is full, then makes room, and prints the results. The disk is a small tmpfs that
+// only the child sees; where mounting is not allowed, a limit on the file's size takes its place.
 func fullChild() int {
 	path, ctx := os.Getenv("LEDGER_TEST_PATH"), context.Background()
 	fill, makeRoom := fileLimit, func() error { return setFileLimit(1 << 30) }
@@ -120,7 +120,8 @@ func TestFullDisk(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := exec.Command(os.Args[0])
 			c.SysProcAttr = tt.attr
-			c.Env = append(os.Environ(), "LEDGER_TEST_CHILD=full", tt.env, "LEDGER_TEST_PATH="+filepath.Join(t.TempDir(), "ledger"))
+			c.Env = append(os.Environ(), "LEDGER_TEST_CHILD=full", tt.env, "LEDGER_TEST_PATH="+
+				filepath.Join(t.TempDir(), "ledger"))
 			raw, err := c.CombinedOutput()
 			out := string(raw)
 			if tt.attr != nil && (errors.Is(err, syscall.EPERM) || strings.Contains(out, syscall.EPERM.Error())) {
@@ -195,7 +196,8 @@ func TestReadOnlyDisk(t *testing.T) {
 		child.SysProcAttr = nobody
 		child.Dir = "/"
 		child.Env = []string{"LEDGER_TEST_CHILD=readonly", "LEDGER_TEST_PATH=" + tt.path}
-		if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), tt.path) {
+		if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), tt.want) ||
+			!strings.Contains(string(out), tt.path) {
 			t.Errorf("%s: %v, %s, want %q", tt.path, err, out, tt.want)
 		}
 	}

@@ -24,7 +24,8 @@ func (s *Store) load() error {
 			return fmt.Errorf("ledger %s has format %v; this version knows %d", s.path, v, accounting.FormatVersion)
 		}
 		if !bytes.Equal(meta.Get(metaOrders), accounting.EncodeOrders()) {
-			return fmt.Errorf("ledger %s was made by a version of dpproxy with other Rényi orders: export it, and start a new one", s.path)
+			return fmt.Errorf(
+				"ledger %s was made by a version of dpproxy with other Rényi orders: export it, and start a new one", s.path)
 		}
 		var err error
 		if s.sealer, err = answers.NewSealer(bytes.Clone(meta.Get(metaKey))); err != nil {
@@ -39,8 +40,8 @@ func (s *Store) load() error {
 	})
 }
 
-// derive adds up records and compares the totals with the accounts that are stored with them: all records, or those of each
-// account that follow its latest checkpoint. It ends early if stop returns an error.
+// derive adds up records and compares the totals with the accounts that are stored with them: all records, or those of
+// each account that follow its latest checkpoint. It ends early if stop returns an error.
 func derive(tx *bbolt.Tx, all bool, stop func() error) (*accounting.Derivation, error) {
 	d := accounting.NewDerivation(curvesOf(tx))
 	stored, err := storedAccounts(tx)
@@ -84,8 +85,8 @@ func storedAccounts(tx *bbolt.Tx) (map[string]accounting.Account, error) {
 	return stored, err
 }
 
-// addRecords adds up the records of one account, which must be numbered without gaps, from the checkpoint with a number on; 0: from
-// the first.
+// addRecords adds up the records of one account, which must be numbered without gaps, from the checkpoint with a number
+// on; 0: from the first.
 func addRecords(d *accounting.Derivation, name string, log *bbolt.Bucket, checkpoint uint64, stop func() error) error {
 	cursor := log.Cursor()
 	key, value := cursor.First()

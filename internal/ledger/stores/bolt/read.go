@@ -60,7 +60,8 @@ func (s *Store) History(_ context.Context, analyst string, limit int) ([]ledger.
 	return out, nil
 }
 
-// startOfHistory goes back to a record before the latest charges that tells what was spent before it; to the first, where there is no limit.
+// startOfHistory goes back to a record before the latest charges that tells what was spent before it; to the first,
+// where there is no limit.
 func startOfHistory(cursor *bbolt.Cursor, limit int) (k, v []byte, err error) {
 	charges := 0
 	for k, v = cursor.Last(); k != nil && limit > 0; k, v = cursor.Prev() {

@@ -1,9 +1,9 @@
 // Package bolt keeps a ledger in one bbolt file. One process holds the file, and one goroutine of it writes.
 //
 // Spend and the other calls that record something queue a request (charge.go). The goroutine decides all requests that
-// wait, as one batch (commit.go), writes the batch in one transaction (write.go), and answers the callers once that is on
-// disk. Reads use the accounts in memory (read.go). A start checks the file's pages (create.go) and derives every total
-// from the latest checkpoints and the records that follow them (load.go). layout.go has the buckets and keys.
+// wait, as one batch (commit.go), writes the batch in one transaction (write.go), and answers the callers once that is
+// on disk. Reads use the accounts in memory (read.go). A start checks the file's pages (create.go) and derives every
+// total from the latest checkpoints and the records that follow them (load.go). layout.go has the buckets and keys.
 package bolt
 
 import (
@@ -38,17 +38,18 @@ type Store struct {
 	putting sync.Mutex    // held by PutAnswer: the first answer is kept
 	audited chan struct{} // closed when audit has returned
 
-	mu       sync.Mutex                    // guards what follows
-	queue    []*request                    // for the next commit
-	closing  bool                          // no more requests
-	broken   error                         // after a failed write the file's state is unknown: nothing is served until a restart
+	mu      sync.Mutex // guards what follows
+	queue   []*request // for the next commit
+	closing bool       // no more requests
+	// after a failed write the file's state is unknown: nothing is served until a restart
+	broken   error
 	accounts map[string]accounting.Account // by name, as on disk
 	answers  map[string]pendingAnswer      // not yet on disk, by hash
 	serial   uint64                        // of answers
 }
 
-// Open opens the file at path, or makes it, and proves that every total in it follows from its latest checkpoints and the
-// records after them. Then audit proves the rest. The file stays locked until Close.
+// Open opens the file at path, or makes it, and proves that every total in it follows from its latest checkpoints and
+// the records after them. Then audit proves the rest. The file stays locked until Close.
 func Open(path string, c ledger.Config) (*Store, error) {
 	r, err := accounting.NewRules(c)
 	if err != nil {
@@ -76,8 +77,8 @@ func Open(path string, c ledger.Config) (*Store, error) {
 	return s, nil
 }
 
-// initialMap is the address space, in bytes, that the file is first mapped into. Remapping waits for every reader, so it
-// should be rare.
+// initialMap is the address space, in bytes, that the file is first mapped into. Remapping waits for every reader, so
+// it should be rare.
 const initialMap = 1 << 30
 
 // growth is the number of bytes by which the file grows: room for some thousand charges.
@@ -85,7 +86,10 @@ const growth = 1 << 20
 
 // openBolt takes the exclusive lock that keeps a second proxy from spending the same budget.
 func openBolt(path string) (*bbolt.DB, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, InitialMmapSize: initialMap, FreelistType: bbolt.FreelistMapType})
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout: lockWait, InitialMmapSize: initialMap,
+		FreelistType: bbolt.FreelistMapType,
+	})
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, errInUse(path)
@@ -98,7 +102,8 @@ func openBolt(path string) (*bbolt.DB, error) {
 
 // errInUse is the error of a file that another process has locked.
 func errInUse(path string) error {
-	return fmt.Errorf("ledger %s is in use by another process: only one proxy can use a file. Several proxies can share a ledger in PostgreSQL", path)
+	return fmt.Errorf(
+		"ledger %s is in use by another process: only one proxy can use a file. Several proxies can share a ledger in PostgreSQL", path)
 }
 
 // Close writes what waits for a commit and unlocks the file.

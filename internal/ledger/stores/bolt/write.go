@@ -65,13 +65,14 @@ func (b *batch) fill(tx *bbolt.Tx) error {
 	return b.fillAnswers(tx, binary.BigEndian.AppendUint64(nil, uint64(b.now.UnixMicro())))
 }
 
-// resizeFailed begins bbolt's error of a file that could not grow (bbolt db.go, grow), which hides its reason. bbolt has
-// not written anything then.
+// resizeFailed begins bbolt's error of a file that could not grow (bbolt db.go, grow), which hides its reason. bbolt
+// has not written anything then.
 const resizeFailed = "file resize error"
 
-// abandon gives up a batch whose transaction failed, with its answers. After a full disk bbolt's state is unchanged and the
-// next batch may be tried. After any other error, above all a failed fsync, nobody knows what is on disk (the kernel may
-// have dropped the pages and forgotten the error), so nothing is served until a restart has read the file again.
+// abandon gives up a batch whose transaction failed, with its answers. After a full disk bbolt's state is unchanged and
+// the next batch may be tried. After any other error, above all a failed fsync, nobody knows what is on disk (the
+// kernel may have dropped the pages and forgotten the error), so nothing is served until a restart has read the file
+// again.
 func (s *Store) abandon(b *batch, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +88,8 @@ func (s *Store) abandon(b *batch, err error) {
 	s.broken = err
 }
 
-// forget removes answers from those that wait for a commit, unless a later one has taken their place. The caller holds mu.
+// forget removes answers from those that wait for a commit, unless a later one has taken their place. The caller holds
+// mu.
 func (s *Store) forget(answers map[string]pendingAnswer) {
 	for k, v := range answers {
 		if s.answers[k].serial == v.serial {

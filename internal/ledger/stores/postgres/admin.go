@@ -23,7 +23,8 @@ func (s *Store) ensureGroup(ctx context.Context, r *accounting.Rules) error {
 			return fmt.Errorf("ledger: %w", err)
 		}
 		var now time.Time
-		if err := tx.QueryRow(ctx, `SELECT clock_timestamp(), EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = '')`).Scan(&now, &there); err != nil {
+		if err := tx.QueryRow(
+			ctx, `SELECT clock_timestamp(), EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = '')`).Scan(&now, &there); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}
 		if there {

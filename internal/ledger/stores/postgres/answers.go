@@ -12,14 +12,14 @@ import (
 // purgeBatch is the number of expired answers that one PutAnswer removes at most.
 const purgeBatch = 64
 
-// putSQL replaces a claim, whoever has it, and an answer that has expired. Two proxies answer one question where one of them took
-// longer than its claim: the first answer is kept.
+// putSQL replaces a claim, whoever has it, and an answer that has expired. Two proxies answer one question where one of
+// them took longer than its claim: the first answer is kept.
 const putSQL = `INSERT INTO dpproxy_ledger.answer VALUES ($1, $2, $3)
 	ON CONFLICT (hash) DO UPDATE SET expires = excluded.expires, sealed = excluded.sealed
 	WHERE octet_length(answer.sealed) = 16 OR answer.expires <= $4`
 
-// PutAnswer keeps an answer, unless there is one, and removes some that have expired. Its commit does not wait for the disk: a crash that loses
-// an answer costs its analyst another charge.
+// PutAnswer keeps an answer, unless there is one, and removes some that have expired. Its commit does not wait for the
+// disk: a crash that loses an answer costs its analyst another charge.
 func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error) {
 	if ttl <= 0 {
 		return answer, nil

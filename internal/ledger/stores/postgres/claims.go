@@ -8,10 +8,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 )
 
-// A claim says that a proxy has charged a question and is going to answer it. It is a row of the answers' table with the proxy's
-// mark in the place of a sealed answer, which is longer. The charge's transaction writes it, under the lock on the analyst's
-// account, and nobody else asks the analyst's questions: so of several proxies one gets it. It ends with the answer, by GiveUp,
-// or after ledger.Lease by the server's clock. No privacy rests on it (docs/privacy.md P23a).
+// A claim says that a proxy has charged a question and is going to answer it. It is a row of the answers' table with
+// the proxy's mark in the place of a sealed answer, which is longer. The charge's transaction writes it, under the lock
+// on the analyst's account, and nobody else asks the analyst's questions: so of several proxies one gets it. It ends
+// with the answer, by GiveUp, or after ledger.Lease by the server's clock. No privacy rests on it (docs/privacy.md
+// P23a).
 
 // markBytes is the length of a mark. The shortest sealed answer has a nonce of 12 bytes and a tag of 16.
 const markBytes = 16

@@ -76,13 +76,14 @@ func TestOneProxyClaimsAQuestion(t *testing.T) {
 	}
 }
 
-// TestLateAnswerYields: a proxy that was stopped for longer than its claim gets the answer that was stored meanwhile. Whoever is late, all
-// get the first.
+// TestLateAnswerYields: a proxy that was stopped for longer than its claim gets the answer that was stored meanwhile.
+// Whoever is late, all get the first.
 func TestLateAnswerYields(t *testing.T) {
 	dsn, ctx := newLedger(t), context.Background()
 	a, b := open(t, dsn, ledgertest.PureConfig(100)), open(t, dsn, ledgertest.PureConfig(100))
 	over := func() {
-		pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `UPDATE dpproxy_ledger.answer SET expires = now() WHERE octet_length(sealed) = 16`)
+		pgservertest.Exec(t, ledgertest.Superuser(t, dsn),
+			`UPDATE dpproxy_ledger.answer SET expires = now() WHERE octet_length(sealed) = 16`)
 	}
 	wantAsked(t, a, "q", false)
 	over()

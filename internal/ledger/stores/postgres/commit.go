@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// commit decides requests in one transaction and answers them when it is on disk. Either there is one account, whose lock it waits for;
-// or it returns the requests of those accounts that are locked, or have no row yet, unanswered.
+// commit decides requests in one transaction and answers them when it is on disk. Either there is one account, whose
+// lock it waits for; or it returns the requests of those accounts that are locked, or have no row yet, unanswered.
 func (s *Store) commit(work map[string][]*request, wait bool) (locked map[string][]*request) {
 	r := s.Rules.Load()
 	replies := make(map[*request]error)
@@ -39,7 +39,9 @@ func (s *Store) commit(work map[string][]*request, wait bool) (locked map[string
 }
 
 // attempt runs the transaction. It sets the replies of the requests that are refused.
-func (s *Store) attempt(r *accounting.Rules, work map[string][]*request, wait bool, replies map[*request]error) (locked map[string][]*request, err error) {
+func (s *Store) attempt(r *accounting.Rules, work map[string][]*request, wait bool, replies map[*request]error) (
+	locked map[string][]*request, err error,
+) {
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()
 	t, err := s.lock(ctx, r, work, wait)
@@ -74,7 +76,8 @@ func isServerError(err error) bool {
 	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") // 57P01…57P03: the server is stopping or starting
 }
 
-// decide runs an analyst's requests on a book of theirs, one after the other. The account of all analysts together goes from book to book.
+// decide runs an analyst's requests on a book of theirs, one after the other. The account of all analysts together goes
+// from book to book.
 func (t *transaction) decide(analyst string, requests []*request, replies map[*request]error) {
 	book := t.book(analyst)
 	t.books = append(t.books, book)
@@ -137,9 +140,11 @@ func (s *Store) write(ctx context.Context, t *transaction) error {
 	}
 	store := &pipeline{}
 	keep := s.curves.put(store, t.entries())
-	store.exec(`INSERT INTO dpproxy_ledger.record SELECT * FROM unnest($1::text[], $2::int8[], $3::timestamptz[], $4::int2[],
+	store.exec(
+		`INSERT INTO dpproxy_ledger.record SELECT * FROM unnest($1::text[], $2::int8[], $3::timestamptz[], $4::int2[],
 		$5::bytea[], $6::bytea[])`, names, numbers, times, kinds, payloads, chains)
-	store.exec(`UPDATE dpproxy_ledger.account a SET state = changed.state FROM unnest($1::text[], $2::bytea[]) changed (name, state)
+	store.exec(
+		`UPDATE dpproxy_ledger.account a SET state = changed.state FROM unnest($1::text[], $2::bytea[]) changed (name, state)
 		WHERE a.name = changed.name`, changed, states)
 	s.claim(store, t.claims)
 	// COMMIT can be in the same round trip: after an error the server skips everything up to the end of the batch.

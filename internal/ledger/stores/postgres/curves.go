@@ -21,7 +21,8 @@ type curves struct {
 // curvesKnown bounds the memory for them.
 const curvesKnown = 1 << 16
 
-// put queues the storing of the curves that entries name and that are not known to be there. Call keep once that is committed.
+// put queues the storing of the curves that entries name and that are not known to be there. Call keep once that is
+// committed.
 func (c *curves) put(store *pipeline, entries []accounting.Entry) (keep func()) {
 	fresh := make(map[accounting.CurveID][]byte)
 	c.mu.Lock()
@@ -36,10 +37,13 @@ func (c *curves) put(store *pipeline, entries []accounting.Entry) (keep func()) 
 	}
 	var ids, values [][]byte
 	// In one order, so that no two transactions wait for each other's curves.
-	for _, id := range slices.SortedFunc(maps.Keys(fresh), func(a, b accounting.CurveID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(fresh), func(a, b accounting.CurveID) int {
+		return bytes.Compare(a[:], b[:])
+	}) {
 		ids, values = append(ids, id[:]), append(values, fresh[id])
 	}
-	store.exec(`INSERT INTO dpproxy_ledger.curve SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT DO NOTHING`, ids, values)
+	store.exec(`INSERT INTO dpproxy_ledger.curve SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT DO NOTHING`,
+		ids, values)
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

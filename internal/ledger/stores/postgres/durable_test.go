@@ -21,8 +21,13 @@ func TestDurableCommitsOfTheTables(t *testing.T) {
 		CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN INSERT INTO public.seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
 		CREATE TRIGGER note AFTER INSERT ON dpproxy_ledger.record EXECUTE FUNCTION note()`)
-	for _, tt := range []struct{ standard, want string }{{"off", "on"}, {"local", "on"}, {"remote_apply", "remote_apply"}} {
-		pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `TRUNCATE seen; ALTER ROLE proxy SET synchronous_commit = `+tt.standard)
+	for _, tt := range []struct{ standard, want string }{
+		{"off", "on"},
+		{"local", "on"},
+		{"remote_apply", "remote_apply"},
+	} {
+		pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `TRUNCATE seen; ALTER ROLE proxy SET synchronous_commit = `+
+			tt.standard)
 		s := open(t, dsn, ledgertest.PureConfig(10))
 		if _, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1)}); err != nil {
 			t.Fatal(err)
@@ -33,7 +38,8 @@ func TestDurableCommitsOfTheTables(t *testing.T) {
 		}
 		defer conn.Close(ctx)
 		var how string
-		if err := conn.QueryRow(ctx, `SELECT string_agg(DISTINCT how, ',') FROM seen`).Scan(&how); err != nil || how != tt.want {
+		if err := conn.QueryRow(ctx, `SELECT string_agg(DISTINCT how, ',') FROM seen`).Scan(&how); err != nil ||
+			how != tt.want {
 			t.Errorf("by default %s: committed with synchronous_commit = %s, %v, want %s", tt.standard, how, err, tt.want)
 		}
 	}

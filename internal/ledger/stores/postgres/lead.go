@@ -10,8 +10,8 @@ import (
 // most is how many requests one transaction takes, so that it stays short.
 const most = 256
 
-// lead commits the requests of all analysts, in one transaction after the other, until none waits. An account that somebody else has locked
-// keeps nobody but its own analyst waiting: it is served apart.
+// lead commits the requests of all analysts, in one transaction after the other, until none waits. An account that
+// somebody else has locked keeps nobody but its own analyst waiting: it is served apart.
 func (s *Store) lead() {
 	var sessions gather.Gather
 	for {
@@ -71,8 +71,8 @@ func (s *Store) take() (work map[string][]*request, size int) {
 	return work, size
 }
 
-// serveApart has the requests of one account committed by themselves. Half of the connections are for such transactions at most, which may
-// have to wait for their locks. The caller holds mu.
+// serveApart has the requests of one account committed by themselves. Half of the connections are for such transactions
+// at most, which may have to wait for their locks. The caller holds mu.
 func (s *Store) serveApart(analyst string) {
 	s.apart[analyst] = true
 	s.serving.Go(func() {

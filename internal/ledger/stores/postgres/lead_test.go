@@ -33,7 +33,8 @@ func TestOneAccountHoldsUpNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, get_byte(state, 12) # 1) WHERE name = '2'`)
+	pgservertest.Exec(t, ledgertest.Superuser(t, dsn),
+		`UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, get_byte(state, 12) # 1) WHERE name = '2'`)
 	conn, err := pgx.Connect(ctx, ledgertest.Superuser(t, dsn))
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +73,8 @@ func TestOneAccountHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestSharedTransactionsOfManyProxies has three proxies charge twelve analysts at once, whose budgets and whose common budget hold less than
-// they ask for.
+// TestSharedTransactionsOfManyProxies has three proxies charge twelve analysts at once, whose budgets and whose common
+// budget hold less than they ask for.
 func TestSharedTransactionsOfManyProxies(t *testing.T) {
 	dsn, ctx := newLedger(t), context.Background()
 	c := many(12)

@@ -12,20 +12,21 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// groupLock is the advisory lock that keeps the group's account from being created during a charge: charges take it shared.
+// groupLock is the advisory lock that keeps the group's account from being created during a charge: charges take it
+// shared.
 const groupLock = 0x6470_6772_6f75_7001
 
 // beginSQL makes the commit durable whatever the database's default is, and bounds how long the transaction can hold a
-// lock. The server counts the time in which it waits for the proxy's next round trip; from version 17 on also that in which it
-// waits for the rest of one.
+// lock. The server counts the time in which it waits for the proxy's next round trip; from version 17 on also that in
+// which it waits for the rest of one.
 const beginSQL = `SELECT set_config('lock_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $3, true),
 	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
 		ELSE current_setting('synchronous_commit') END, true),
 	CASE WHEN current_setting('server_version_num')::int4 >= 170000 THEN set_config('transaction_timeout', $4, true) END,
 	pg_advisory_xact_lock_shared($1)`
 
-// Accounts are locked, or made, before the group's is locked, by everybody. A transaction of several accounts waits for none of them, so no
-// two wait for each other.
+// Accounts are locked, or made, before the group's is locked, by everybody. A transaction of several accounts waits for
+// none of them, so no two wait for each other.
 const (
 	oneAccountSQL = `SELECT name, state FROM dpproxy_ledger.account WHERE name = ANY ($1) FOR UPDATE`
 	accountsSQL   = oneAccountSQL + ` SKIP LOCKED`
@@ -43,9 +44,11 @@ type transaction struct {
 	claims [][]byte // hashes of questions
 }
 
-// lock begins a transaction, locks the accounts of the requests, and reads what they ask about. It waits for one account, or skips those
-// that are locked.
-func (s *Store) lock(ctx context.Context, r *accounting.Rules, work map[string][]*request, wait bool) (_ *transaction, err error) {
+// lock begins a transaction, locks the accounts of the requests, and reads what they ask about. It waits for one
+// account, or skips those that are locked.
+func (s *Store) lock(ctx context.Context, r *accounting.Rules, work map[string][]*request, wait bool) (
+	_ *transaction, err error,
+) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,8 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, work map[string][
 	t := &transaction{conn: conn, rules: r, own: make(map[string]*accounting.Account), asked: make(map[string]bool)}
 	begin := &pipeline{}
 	begin.exec("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-	begin.exec(beginSQL, int64(groupLock), milliseconds(lockTimeout), milliseconds(heldTimeout), milliseconds(exchangeTimeout))
+	begin.exec(beginSQL, int64(groupLock), milliseconds(lockTimeout), milliseconds(heldTimeout),
+		milliseconds(exchangeTimeout))
 	lockSQL := accountsSQL
 	if wait {
 		lockSQL = oneAccountSQL
@@ -91,7 +95,8 @@ func (s *Store) load(p *pipeline, t *transaction, lockSQL string, work map[strin
 	}
 	p.rows(func(rows pgx.Rows) error {
 		name, a, err := scanAccount(rows)
-		if err != nil && lockSQL == accountsSQL && name != "" { // damaged: that is its own analyst's trouble, as is a lock on it
+		// damaged: that is its own analyst's trouble, as is a lock on it
+		if err != nil && lockSQL == accountsSQL && name != "" {
 			return nil
 		}
 		t.own[name] = &a

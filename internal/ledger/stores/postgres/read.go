@@ -23,7 +23,9 @@ func (s *Store) read(ctx context.Context, sql string, args []any, each func(pgx.
 	return err
 }
 
-func (s *Store) readOnce(ctx context.Context, sql string, args []any, each func(pgx.Rows) error) (begun bool, err error) {
+func (s *Store) readOnce(ctx context.Context, sql string, args []any, each func(pgx.Rows) error) (
+	begun bool, err error,
+) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return false, err
@@ -82,7 +84,8 @@ func (s *Store) History(ctx context.Context, analyst string, limit int) ([]ledge
 	var payloads [][]byte
 	names := curveNames{}
 	// From the latest record on that tells what was spent before all of these charges.
-	err := s.read(ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 2, 5) AND n >= coalesce((
+	err := s.read(
+		ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 2, 5) AND n >= coalesce((
 			SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 5) AND n <= (
 				SELECT min(n) FROM (SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 2 ORDER BY n DESC LIMIT $2) charged)
 			ORDER BY n DESC LIMIT 1), 1) ORDER BY n`,

@@ -37,7 +37,10 @@ func (s *Store) Export(ctx context.Context, w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	return s.snapshot(ctx, func(tx pgx.Tx) error {
 		p := &pages{tx: tx}
-		err := p.each(ctx, func(r storedRecord) error { return accounting.ExportRecord(buffered, r.payload, r.chain, p.curve) })
+		err := p.each(ctx, func(r storedRecord) error {
+			return accounting.ExportRecord(buffered, r.payload, r.chain,
+				p.curve)
+		})
 		if err != nil {
 			return err
 		}
@@ -79,7 +82,8 @@ func (p *pages) each(ctx context.Context, do func(storedRecord) error) error {
 
 // next reads the records that follow one, and their curves.
 func (p *pages) next(ctx context.Context, after storedRecord) (page []storedRecord, err error) {
-	rows, err := p.tx.Query(ctx, `SELECT analyst, n, payload, chain FROM dpproxy_ledger.record WHERE (analyst, n) > ($1, $2)
+	rows,
+		err := p.tx.Query(ctx, `SELECT analyst, n, payload, chain FROM dpproxy_ledger.record WHERE (analyst, n) > ($1, $2)
 		ORDER BY analyst, n LIMIT $3`, after.analyst, after.n, pageLength)
 	if err != nil {
 		return nil, err
@@ -93,7 +97,8 @@ func (p *pages) next(ctx context.Context, after storedRecord) (page []storedReco
 			return nil, err
 		}
 		if copy(r.chain[:], link); len(link) != len(r.chain) {
-			return nil, accounting.RecordError(r.analyst, uint64(r.n), fmt.Errorf("has a chain of %d bytes, not %d", len(link), len(r.chain)))
+			return nil, accounting.RecordError(r.analyst, uint64(r.n), fmt.Errorf("has a chain of %d bytes, not %d", len(link),
+				len(r.chain)))
 		}
 		names.add(r.payload)
 		page = append(page, r)

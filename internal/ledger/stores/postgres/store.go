@@ -1,8 +1,9 @@
 // Package postgres keeps a ledger in tables of a PostgreSQL database that several proxies share.
 //
-// A charge takes two round trips: one begins a transaction, locks the accounts and loads them (lock.go); the other adds the
-// records, stores the accounts and commits (commit.go, pipeline.go). Requests that wait in this process share a transaction,
-// whoever's they are (lead.go). schema.sql has the tables; the ledger's role can add records but not change them.
+// A charge takes two round trips: one begins a transaction, locks the accounts and loads them (lock.go); the other adds
+// the records, stores the accounts and commits (commit.go, pipeline.go). Requests that wait in this process share a
+// transaction, whoever's they are (lead.go). schema.sql has the tables; the ledger's role can add records but not
+// change them.
 package postgres
 
 import (
@@ -23,8 +24,8 @@ import (
 )
 
 // Store is the ledger in a PostgreSQL database that several proxies share. A transaction locks the analyst's
-// account, then the group's if there is one: the process that holds the rows decides. Requests that wait in this process
-// are decided together in one transaction.
+// account, then the group's if there is one: the process that holds the rows decides. Requests that wait in this
+// process are decided together in one transaction.
 type Store struct {
 	accounts.Accounts
 
@@ -44,8 +45,9 @@ type Store struct {
 	closing bool
 }
 
-// Limits of one exchange with the ledger's database. A proxy that hangs must not keep an account locked: the server takes the
-// lock away before others give up waiting for it. And a session should get the error before its client gives up.
+// Limits of one exchange with the ledger's database. A proxy that hangs must not keep an account locked: the server
+// takes the lock away before others give up waiting for it. And a session should get the error before its client gives
+// up.
 const (
 	heldTimeout     = 3 * time.Second
 	lockTimeout     = 5 * time.Second
@@ -69,8 +71,9 @@ func Open(ctx context.Context, dsn string, c ledger.Config) (*Store, error) {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	s := &Store{
-		pool: pool, mark: newMark(), work: make(chan struct{}, 1), waiters: make(chan struct{}, max(1, pool.Config().MaxConns/2)),
-		queues: make(map[string][]*request), apart: make(map[string]bool),
+		pool: pool, mark: newMark(), work: make(chan struct{}, 1),
+		waiters: make(chan struct{}, max(1, pool.Config().MaxConns/2)),
+		queues:  make(map[string][]*request), apart: make(map[string]bool),
 	}
 	s.Keeper = s
 	s.Rules.Store(r)
@@ -90,13 +93,16 @@ func (s *Store) prepare(ctx context.Context) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	if !there {
-		return errors.New("ledger: its database has no schema dpproxy_ledger, or the ledger's role may not use it. Run dpproxy setup")
+		return errors.New(
+			"ledger: its database has no schema dpproxy_ledger, or the ledger's role may not use it. Run dpproxy setup")
 	}
 	fresh, err := answers.NewKey()
 	if err != nil {
 		return err
 	}
-	if _, err := s.pool.Exec(ctx, `INSERT INTO dpproxy_ledger.meta VALUES ('format', $1), ('orders', $2), ('key', $3) ON CONFLICT DO NOTHING`,
+	if _,
+		err := s.pool.Exec(
+		ctx, `INSERT INTO dpproxy_ledger.meta VALUES ('format', $1), ('orders', $2), ('key', $3) ON CONFLICT DO NOTHING`,
 		[]byte{accounting.FormatVersion}, accounting.EncodeOrders(), fresh); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -110,7 +116,8 @@ func (s *Store) prepare(ctx context.Context) error {
 	case !bytes.Equal(format, []byte{accounting.FormatVersion}):
 		return fmt.Errorf("ledger: its tables have format %v; this version knows %d", format, accounting.FormatVersion)
 	case !bytes.Equal(orders, accounting.EncodeOrders()):
-		return errors.New("ledger: its tables were made by a version of dpproxy with other Rényi orders: export them, and start a new ledger")
+		return errors.New(
+			"ledger: its tables were made by a version of dpproxy with other Rényi orders: export them, and start a new ledger")
 	}
 	if s.sealer, err = answers.NewSealer(key); err != nil {
 		return fmt.Errorf("ledger: the key of the answers: %w", err)

@@ -42,7 +42,8 @@ func TestRestartedServerIsNoticedByNobody(t *testing.T) {
 		if _, err := s.Balance(ctx, "alice"); err != nil {
 			t.Fatal(err)
 		}
-		pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'proxy'`)
+		pgservertest.Exec(t, ledgertest.Superuser(t, dsn),
+			`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'proxy'`)
 	}
 	if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 3 {
 		t.Errorf("balance %+v, %v, want 3 spent", b, err)
@@ -134,12 +135,21 @@ func TestVerifyFindsForgedTables(t *testing.T) {
 	for _, tt := range []struct{ forge, want string }{
 		{`DELETE FROM dpproxy_ledger.record WHERE n = 4`, `account "alice", record 4`},
 		{`DELETE FROM dpproxy_ledger.record WHERE n = 6`, `account "alice": its totals say records 6, its records say 5`},
-		{`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 60, 1) WHERE kind = 5 AND n = 3`, `account "alice", record 3: checksum`},
+		{
+			`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 60, 1) WHERE kind = 5 AND n = 3`,
+			`account "alice", record 3: checksum`,
+		},
 		{`DELETE FROM dpproxy_ledger.record WHERE kind = 5 AND n = 3`, `account "alice", record 3: `},
 		{`DELETE FROM dpproxy_ledger.curve`, `account "alice", record 2: curve`},
 		{`UPDATE dpproxy_ledger.curve SET divergences = set_byte(divergences, 9, 1)`, `its bytes do not match`},
-		{`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 20, 1) WHERE n = 2`, `account "alice", record 2: checksum`},
-		{`UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, 1) WHERE name = 'alice'`, `account "alice": checksum`},
+		{
+			`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 20, 1) WHERE n = 2`,
+			`account "alice", record 2: checksum`,
+		},
+		{
+			`UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, 1) WHERE name = 'alice'`,
+			`account "alice": checksum`,
+		},
 		{`DELETE FROM dpproxy_ledger.account`, `account "alice": its totals are missing`},
 		{`UPDATE dpproxy_ledger.account SET name = 'bob'`, `account "bob": holds the account "alice"`},
 	} {

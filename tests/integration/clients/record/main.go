@@ -1,6 +1,6 @@
-// Command record writes down what a client sends: go run ./tests/integration/clients/record --listen 127.0.0.1:6000 --to 127.0.0.1:5432.
-// A client that connects there talks with the PostgreSQL behind it, without TLS or a password, and when it is gone its statements
-// come out on standard output in the form of the fixtures beside this folder.
+// Command record writes down what a client sends: go run ./tests/integration/clients/record --listen 127.0.0.1:6000
+// --to 127.0.0.1:5432. A client that connects there talks with the PostgreSQL behind it, without TLS or a password, and
+// when it is gone its statements come out on standard output in the form of the fixtures beside this folder.
 package main
 
 import (
@@ -16,7 +16,8 @@ import (
 )
 
 func main() {
-	listen, to := flag.String("listen", "127.0.0.1:6000", "where clients connect"), flag.String("to", "127.0.0.1:5432", "PostgreSQL")
+	listen, to := flag.String("listen", "127.0.0.1:6000", "where clients connect"),
+		flag.String("to", "127.0.0.1:5432", "PostgreSQL")
 	flag.Parse()
 	fmt.Fprintln(os.Stderr, "record:", run(*listen, *to, os.Stdout))
 }
@@ -128,7 +129,8 @@ func read(backend *pgproto3.Backend, described chan<- *prepared) (list []sent) {
 				described <- statements[m.Name]
 			}
 		case *pgproto3.Bind:
-			b := pgproto3.Bind{PreparedStatement: m.PreparedStatement, ParameterFormatCodes: append([]int16(nil), m.ParameterFormatCodes...)}
+			b := pgproto3.Bind{PreparedStatement: m.PreparedStatement, ParameterFormatCodes: append(
+				[]int16(nil), m.ParameterFormatCodes...)}
 			for _, p := range m.Parameters {
 				b.Parameters = append(b.Parameters, append([]byte(nil), p...))
 				if p == nil {
