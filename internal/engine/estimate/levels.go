@@ -24,12 +24,9 @@ func (s *Statement) Present(released []gate.Released) *Answer {
 		a.find(i)
 	}
 	if a.levels != nil {
-		for i := range a.Blocks {
-			a.Blocks[i].copyValues()
+		for again := true; again; again = a.unshow() {
+			a.addUp()
 		}
-		a.settle(false)
-		a.settle(true)
-		a.keepRanges()
 	}
 	a.hide()
 	return &a.Answer
@@ -46,7 +43,10 @@ func Drawn(released []gate.Released) []Block {
 
 // copyValues gives a block values of its own, beside those that were drawn.
 func (b *Block) copyValues() {
-	b.drawn, b.Values = b.Values, nil
+	if b.drawn == nil {
+		b.drawn = b.Values
+	}
+	b.Values = nil
 	for _, values := range b.drawn {
 		b.Values = append(b.Values, slices.Clone(values))
 	}
@@ -87,15 +87,36 @@ func (a *Answer) level(l rewrite.Level) addedLevel {
 	return out
 }
 
-// hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for
-// the intervals of these.
+// addUp makes what was drawn add up.
+func (a *adding) addUp() {
+	for i := range a.Blocks {
+		a.Blocks[i].copyValues()
+	}
+	a.settle(false)
+	a.settle(true)
+	a.keepRanges()
+}
+
+// unshow takes the groups that have come to nothing out of those that are shown, and says whether there were any: then
+// the others have to add up without them, whatever else they have.
+func (a *adding) unshow() (any bool) {
+	for i, b := range a.Blocks {
+		for g, shown := range a.shown[i] {
+			if shown && !a.Plan.Blocks[i].Shows(func(release int) int64 { return b.Values[release][g] }) {
+				a.shown[i][g], any = false, true
+			}
+		}
+	}
+	return any
+}
+
+// hide leaves out the groups that are not shown, and notes how many are left for the intervals of these.
 func (a *adding) hide() {
 	for i, r := range a.Blocks {
-		block := &a.Plan.Blocks[i]
-		if block.DropsEmpty {
+		if a.Plan.Blocks[i].DropsEmpty {
 			var groups []int
 			for g, shown := range a.shown[i] {
-				if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
+				if shown {
 					groups = append(groups, g)
 				}
 			}
