@@ -99,15 +99,15 @@ func (a *adding) addUp() {
 
 // unshow takes the groups that have come to nothing out of those that are shown, and says whether there were any: then
 // the others have to add up without them, whatever else they have.
-func (a *adding) unshow() (any bool) {
+func (a *adding) unshow() (some bool) {
 	for i, b := range a.Blocks {
 		for g, shown := range a.shown[i] {
 			if shown && !a.Plan.Blocks[i].Shows(func(release int) int64 { return b.Values[release][g] }) {
-				a.shown[i][g], any = false, true
+				a.shown[i][g], some = false, true
 			}
 		}
 	}
-	return any
+	return some
 }
 
 // hide leaves out the groups that are not shown, and notes how many are left for the intervals of these.

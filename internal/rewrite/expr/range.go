@@ -94,8 +94,8 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (
 }
 
 // rangeTest is what such a condition says where it is true. A range column begins no later than the other side ends,
-// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends of
-// a constant range.
+// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends
+// of a constant range.
 func rangeTest(name string, left, right *Expr) *test {
 	if name == "<@" {
 		left, right, name = right, left, "@>"
