@@ -13,7 +13,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
-	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
@@ -75,9 +74,6 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	b.levels(p, index)
 	p.Beyond = b.Beyond()
 	b.explain(p, index)
-	if err := b.verifyPlan(p, planned); err != nil {
-		return nil, &Fault{What: err.Error()}
-	}
 	b.costs(p)
 	b.proofs(p)
 	p.Fingerprint = b.fingerprint(p)
@@ -95,10 +91,7 @@ func (p *Plan) Bytes() int {
 		n += len(line)
 	}
 	for i := range p.Blocks {
-		n += releaseBytes*len(p.Blocks[i].Releases) + len(p.Blocks[i].Measure.Text)
-		for _, h := range p.Blocks[i].Histograms {
-			n += len(h.Measure.Text)
-		}
+		n += releaseBytes*len(p.Blocks[i].Releases) + p.Blocks[i].textBytes()
 		for _, parameter := range p.Blocks[i].Measure.Parameters {
 			if parameter.Value != nil {
 				n += 3 * len(*parameter.Value)
@@ -107,6 +100,15 @@ func (p *Plan) Bytes() int {
 		if p.Blocks[i].ByKey {
 			n += release.KeyBytes(p.Blocks[i].Keys)
 		}
+	}
+	return n
+}
+
+// textBytes is the length of a block's queries for main.
+func (b *Block) textBytes() int {
+	n := len(b.Measure.Text)
+	for _, h := range b.Histograms {
+		n += len(h.Measure.Text)
 	}
 	return n
 }
@@ -168,11 +170,11 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			block.Rows, block.LeftOut = k.LeftOut()
 			block.Beyond, block.Uncovered = k.BeyondGroups(), k.Uncovered
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
-				block.Measure, block.Measured = query.Print(totals), releases
+				block.Measure, block.Measured = measure.Print(b.Base, k, totals), releases
 			}
 			for _, h := range k.Histograms {
 				block.Histograms = append(block.Histograms, Histogram{
-					Measure:  query.Print(measure.Histogram(b.Base, k, h)),
+					Measure:  measure.Print(b.Base, k, measure.Histogram(b.Base, k, h)),
 					Releases: h.Releases,
 				})
 			}
@@ -197,28 +199,11 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			p.Blocks[j].Compared = p.Blocks[j].Compared && block.Compared
 			continue
 		}
+		b.Take(block.textBytes()) // the gate reads it again
 		b.seen[key], index[i] = len(p.Blocks), len(p.Blocks)
 		p.Blocks, *planned = append(p.Blocks, block), append(*planned, k)
 	}
 	return index
-}
-
-// verifyPlan holds every query for main to its block: a step for each byte that is parsed and walked.
-func (b *planning) verifyPlan(p *Plan, planned []*release.Block) error {
-	for i := range p.Blocks {
-		block, tables := &p.Blocks[i], planned[i].Tables()
-		b.Take(len(block.Measure.Text))
-		if err := measure.Verify(b.Base, block.Measure.Text, tables); err != nil {
-			return err
-		}
-		for _, h := range block.Histograms {
-			b.Take(len(h.Measure.Text))
-			if err := measure.Verify(b.Base, h.Measure.Text, tables); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // blocks lists the planned blocks of all queries.

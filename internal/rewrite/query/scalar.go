@@ -31,6 +31,9 @@ type Column struct {
 }
 
 func (c Column) write(w *writer) {
+	if w.read != nil {
+		w.read[c] = true
+	}
 	w.alias(c.Of)
 	w.text("." + c.Name)
 }

@@ -106,6 +106,9 @@ type Table struct {
 }
 
 func (t *Table) writeSource(w *writer) {
+	if w.tables != nil {
+		w.tables[t.As] = t.Name
+	}
 	if t.Only {
 		w.text("ONLY ")
 	}

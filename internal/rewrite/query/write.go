@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
@@ -25,9 +26,28 @@ func Named(label string) *Alias { return &Alias{Label: label} }
 
 // Print writes a query, with its parameters in the order of their numbers.
 func Print(q Query) schema.SQL {
-	w := &writer{numbers: map[int]int{}, places: map[*Parameter]int{}}
+	sql, _ := PrintReading(q)
+	return sql
+}
+
+// PrintReading gives, beside what Print does, the columns that the text reads of tables. A table of which it reads none
+// has an empty list.
+func PrintReading(q Query) (schema.SQL, map[policy.Name][]string) {
+	w := &writer{
+		numbers: map[int]int{}, places: map[*Parameter]int{},
+		tables: map[*Alias]policy.Name{}, read: map[Column]bool{},
+	}
 	q.writeQuery(w)
-	return schema.SQL{Text: w.out.String(), Parameters: w.parameters}
+	reads := map[policy.Name][]string{}
+	for _, name := range w.tables {
+		reads[name] = nil
+	}
+	for c := range w.read {
+		if name, ok := w.tables[c.Of]; ok {
+			reads[name] = append(reads[name], sqltext.Name(c.Name))
+		}
+	}
+	return schema.SQL{Text: w.out.String(), Parameters: w.parameters}, reads
 }
 
 // TextWith writes an expression by itself, for the shadow: its parameters are numbered behind n others.
@@ -87,6 +107,10 @@ type writer struct {
 	places     map[*Parameter]int
 	parameters []schema.Parameter
 	before     int // parameters of the text around
+
+	// What the text reads; nil: nobody asks.
+	tables map[*Alias]policy.Name
+	read   map[Column]bool
 }
 
 func (w *writer) text(s string) { w.out.WriteString(s) }

@@ -16,3 +16,8 @@ func EscapedLiteral(s string) string {
 
 // Ident quotes a name.
 func Ident(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// Name is what Ident has quoted, or a name that needs no quotes.
+func Name(ident string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(ident, `"`), `"`), `""`, `"`)
+}

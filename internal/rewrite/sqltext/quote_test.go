@@ -29,3 +29,14 @@ func TestIdent(t *testing.T) {
 		}
 	}
 }
+
+func TestName(t *testing.T) {
+	for _, name := range []string{"a", `a"b`, "A b", `"`, `""a`, ""} {
+		if got := sqltext.Name(sqltext.Ident(name)); got != name {
+			t.Errorf("%q is read as %q", name, got)
+		}
+	}
+	if got := sqltext.Name("k1"); got != "k1" {
+		t.Errorf("k1 is read as %q", got)
+	}
+}
