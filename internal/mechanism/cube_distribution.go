@@ -20,13 +20,18 @@ const cubeReach = 36
 func (c *Cube) boxes() *boxDistribution {
 	kappa := c.kernel.kappa
 	step := math.Max(1, math.Floor(1/(128*kappa)))
-	law := &boxDistribution{}
-	peak, top, sum := float64(len(c.axes))/kappa, math.Inf(-1), 0.0
+	d := float64(len(c.axes))
+	most := int((d+cubeReach+math.Sqrt(2*d*cubeReach))/(kappa*step)) + 2 // about
+	law := &boxDistribution{shell: make([]float64, 0, most), weight: make([]float64, 0, most)}
+	peak, top, sum := d/kappa, math.Inf(-1), 0.0
 	for k := (step - 1) / 2; ; k += step {
-		l := -kappa * k
+		l, volume := -kappa*k, 1.0
 		for _, a := range c.axes {
-			l += math.Log(2*c.halfAt(a, k) + 1)
+			if volume *= 2*c.halfAt(a, k) + 1; volume > 1e200 { // one axis takes 1e60 at most
+				l, volume = l+math.Log(volume), 1
+			}
 		}
+		l += math.Log(volume)
 		if k > peak && l < top-cubeReach {
 			break
 		}

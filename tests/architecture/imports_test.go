@@ -43,7 +43,7 @@ var allowed = map[string]string{
 	"rewrite/aggregate":      "pgerr policy refusal rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema rewrite/sqltext rewrite/sqltree",
 	"rewrite/bind":           "pgerr refusal rewrite/aggregate rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema rewrite/sqltext rewrite/sqltree",
 	"rewrite/release":        "mechanism pgerr policy refusal rewrite/aggregate rewrite/bind rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema",
-	"rewrite/measure":        "policy rewrite/bounds rewrite/expr rewrite/query rewrite/relation rewrite/release rewrite/sqltree",
+	"rewrite/measure":        "policy rewrite/bounds rewrite/expr rewrite/query rewrite/relation rewrite/release rewrite/schema rewrite/sqltree",
 	"rewrite/catalog":        "pgerr policy refusal rewrite/sqltext rewrite/sqltree",
 	"rewrite/finish":         "pgerr refusal rewrite/aggregate rewrite/bind rewrite/catalog rewrite/query rewrite/relation rewrite/release rewrite/schema rewrite/sqltree",
 	"rewrite/rewritetest":    "",
