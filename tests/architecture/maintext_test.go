@@ -28,7 +28,7 @@ var editPlaces = map[string]string{
 // textPlaces are the files where a tree becomes a text, and what that is for. Whoever adds one decides here that
 // nothing reads or edits the text of a query for main again.
 var textPlaces = map[string]string{
-	"internal/rewrite/plan.go":                  "what main is asked",
+	"internal/rewrite/measure/print.go":         "what main is asked",
 	"internal/rewrite/release/domain.go":        "a proof, which main is asked",
 	"internal/rewrite/relation/values.go":       "a list for the shadow, and the proof of its values",
 	"internal/rewrite/relation/publicbounds.go": "a question to the public tables, and its proof",
@@ -77,7 +77,8 @@ func TestQueriesForMainAreTrees(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch v := n.(type) {
 			case *ast.CallExpr:
-				if call := selector(v.Fun); call == "query.Print" || call == "query.Text" {
+				switch selector(v.Fun) {
+				case "query.Print", "query.PrintReading", "query.Text":
 					asText[name] = true
 				}
 				return !isRefusal(v)
