@@ -243,7 +243,7 @@ func covers(claims []Claim, outputs []Output) error {
 
 // above reports whether a derived bound exceeds a claimed one. Nil derived is infinity, nil claimed claims nothing.
 func above(derived, claimed *big.Rat) bool {
-	return claimed != nil && (derived == nil || derived.Cmp(claimed) > 0)
+	return claimed != nil && (derived == nil || compare(derived, claimed) > 0)
 }
 
 func (i Influence) String() string {

@@ -46,7 +46,7 @@ func (s span) finite() bool { return s.lo != nil && s.hi != nil && !s.nan }
 
 // within reports whether all numbers lie between lo and hi.
 func (s span) within(lo, hi *big.Rat) bool {
-	return s.finite() && s.lo.Cmp(lo) >= 0 && s.hi.Cmp(hi) <= 0
+	return s.finite() && compare(s.lo, lo) >= 0 && compare(s.hi, hi) <= 0
 }
 
 // inside reports whether all numbers are of an integer type.

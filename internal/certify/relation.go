@@ -178,7 +178,7 @@ func (r *relation) has(c *id) bool {
 // Rule: a key lies within them that takes NULLs for equal or has none; or a unit has one row. Proof: rows alike in more
 // columns are alike in fewer.
 func (r *relation) unique(have []*id, notNull func(*id) bool) bool {
-	if r.rows != nil && r.rows.Cmp(one) <= 0 && r.kind == split {
+	if r.rows != nil && compare(r.rows, one) <= 0 && r.kind == split {
 		return true
 	}
 	return slices.ContainsFunc(r.keys, func(k key) bool {
@@ -232,10 +232,18 @@ func plus(a, b *big.Rat) *big.Rat {
 	return new(big.Rat).Add(a, b)
 }
 
+// compare is a.Cmp(b), without the products that it makes of whole numbers too.
+func compare(a, b *big.Rat) int {
+	if a.IsInt() && b.IsInt() {
+		return a.Num().Cmp(b.Num())
+	}
+	return a.Cmp(b)
+}
+
 // least is the smaller of bounds; nil is infinity.
 func least(a *big.Rat, more ...*big.Rat) *big.Rat {
 	for _, b := range more {
-		if a == nil || b != nil && b.Cmp(a) < 0 {
+		if a == nil || b != nil && compare(b, a) < 0 {
 			a = b
 		}
 	}
@@ -247,7 +255,7 @@ func most(a, b *big.Rat) *big.Rat {
 	if a == nil || b == nil {
 		return nil
 	}
-	if a.Cmp(b) < 0 {
+	if compare(a, b) < 0 {
 		return b
 	}
 	return a
