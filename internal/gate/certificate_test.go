@@ -22,7 +22,8 @@ func TestOnlyQueriesOfAPlanAreCertified(t *testing.T) {
 	}
 	for _, t := range s.Policy.Tables {
 		s.Relations[t.Name] = &schema.Relation{Name: t.Name, Kind: 'r', Columns: []schema.Column{
-			{Name: "id", TypeName: "integer", NotNull: true, Shape: "id"}, {Name: "age", TypeName: "integer", Shape: "age"},
+			{Name: "id", TypeName: "integer", NotNull: true, Shape: "id"},
+			{Name: "age", TypeName: "integer", Shape: "age"},
 			{Name: "secret", TypeName: "integer", NotNull: true, Shape: "secret"},
 		}, Shape: t.Name.Relation}
 	}

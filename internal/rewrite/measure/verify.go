@@ -16,9 +16,9 @@ var measureFunctions = map[string]bool{
 	"dense_rank": true,
 }
 
-// verify parses a measure query that may run though it is not certified, and holds it to what a plan may say: one SELECT
-// of known nodes, over tables that the plan reads, with functions of pg_catalog. A fault of a printer, or a constant
-// that were more than a constant, would show here before main sees it.
+// verify parses a measure query that may run though it is not certified, and holds it to what a plan may say: one
+// SELECT of known nodes, over tables that the plan reads, with functions of pg_catalog. A fault of a printer, or a
+// constant that were more than a constant, would show here before main sees it.
 func verify(text string, planned map[policy.Name]bool) error {
 	tree, err := pg_query.Parse(text)
 	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
