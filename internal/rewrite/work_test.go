@@ -17,7 +17,7 @@ var heaviest = []string{
 	"SELECT count(*) FROM patients p WHERE CASE WHEN name = '%s' THEN EXISTS (SELECT FROM generate_series(1, 380) a(x) WHERE EXISTS (SELECT FROM generate_series(1, 400) b(y) WHERE a.x + b.y = p.score - 10)) END",
 	"SELECT count(*) FROM patients p WHERE CASE WHEN name = '%s' THEN p.score > ALL (SELECT a.x - 100000 FROM generate_series(1, 280) a(x), generate_series(1, 300) b(y)) END",
 	"SELECT count(*) FROM (SELECT p.id, rank() OVER (PARTITION BY p.id ORDER BY y) r, sum(x) OVER (PARTITION BY p.id ORDER BY x) s FROM patients p, generate_series(1, 150) a(x), generate_series(1, 170) b(y) WHERE p.name = '%s') s WHERE r + s = 1",
-	"SELECT count(*) FROM (SELECT p.id, max(x) OVER (PARTITION BY p.id ORDER BY x ROWS BETWEEN 9000 PRECEDING AND 1 PRECEDING EXCLUDE CURRENT ROW) s FROM patients p, generate_series(1, 1100) a(x) WHERE p.name = '%s') s WHERE s = 1",
+	"SELECT count(*) FROM (SELECT p.id, max(x) OVER (PARTITION BY p.id ORDER BY x ROWS BETWEEN 9000 PRECEDING AND 1 PRECEDING) s FROM patients p, generate_series(1, 1100) a(x) WHERE p.name = '%s') s WHERE s = 1",
 	"SELECT count(*) FROM patients p, generate_series(1, 900) a(x) WHERE p.name = '%s' AND power(p.age + a.x + 0.5, 16) = 3",
 	"SELECT count(*) FROM patients p, generate_series(1, 600) a(x) WHERE p.name = '%s' AND (left(p.note, 1000) LIKE '%%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab%%' OR p.score = a.x + 100)",
 	"SELECT count(*) FROM patients p, generate_series(1, 45) a(x) WHERE p.name = '%s' AND (left(p.note, 1000) SIMILAR TO '%%a____________________c%%' OR p.score = a.x + 100)",

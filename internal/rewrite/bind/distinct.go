@@ -93,7 +93,7 @@ func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *
 		if err != nil {
 			return nil, err
 		}
-		text, err := sc.sortKey(n, key, false)
+		text, err := sc.sortKey(n, key)
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +109,8 @@ func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *
 	return keys, nil
 }
 
-// sortKey prints an ORDER BY item, whose expression is key; clamped to its bounds if it is computed with.
-func (s *Scope) sortKey(n, key *pg_query.Node, clamped bool) (query.Scalar, error) {
+// sortKey prints an ORDER BY item, whose expression is key.
+func (s *Scope) sortKey(n, key *pg_query.Node) (query.Scalar, error) {
 	by := n.GetSortBy()
 	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
 		return nil, s.binder.Refuse(refusal.Construct, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
@@ -118,9 +118,6 @@ func (s *Scope) sortKey(n, key *pg_query.Node, clamped bool) (query.Scalar, erro
 	x, err := s.Expression(key)
 	if err != nil {
 		return nil, err
-	}
-	if clamped {
-		x = x.Read()
 	}
 	return query.F("({}){}", x.SQL(), sortOptions(by)), nil
 }

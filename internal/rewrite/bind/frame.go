@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/refusal"
-	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
-	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -101,14 +98,13 @@ func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*windo
 			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.UnitName))
 	}
 	out.partition = append(out.partition[:1], query.Sorted(out.partition[1:])...) // one window whatever their order
-	offsets := def.FrameOptions&frameRange != 0 && (def.StartOffset != nil || def.EndOffset != nil)
 	for _, n := range def.OrderClause {
 		x, err := w.sc.Expression(n.GetSortBy().Node)
 		if err != nil {
 			return nil, err
 		}
 		out.work = out.work.Plus(x.Work())
-		key, err := w.sc.sortKey(n, n.GetSortBy().Node, offsets)
+		key, err := w.sc.sortKey(n, n.GetSortBy().Node)
 		if err != nil {
 			return nil, err
 		}
@@ -151,118 +147,53 @@ func (w *windowBinder) named(name string, clause []*pg_query.Node) (*pg_query.Wi
 func (w *windowBinder) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, error) {
 	bits := int(def.FrameOptions)
 	has := func(b int) bool { return bits&b != 0 }
-	excluding := has(frameExcludeCurrent | frameExcludeGroup | frameExcludeTies)
-	alike := has(frameRange) && len(def.OrderClause) == 0 // all rows are equal in an empty order
+	if has(frameGroups|frameExcludeCurrent|frameExcludeGroup|frameExcludeTies) ||
+		has(frameRange) && (def.StartOffset != nil || def.EndOffset != nil) {
+		return frame{}, w.b.Refuse(refusal.Window, node,
+			"over private rows a frame has no GROUPS, no EXCLUDE, and no offset of RANGE",
+			"Write ROWS BETWEEN n PRECEDING AND CURRENT ROW, or join the rows with those of the same person and compare their times.")
+	}
+	allEqual := has(frameRange) && len(def.OrderClause) == 0
 	f := frame{rows: has(frameRows)}
-	f.initial = !f.rows && has(frameStartFirst) && has(frameEndCurrent) && !excluding
-	f.whole = (has(frameStartFirst) || alike && has(frameStartCurrent)) &&
-		(has(frameEndLast) || alike && has(frameEndCurrent)) && !excluding
-	f.grows = f.whole || has(frameStartFirst) && !excluding
+	f.initial = !f.rows && has(frameStartFirst) && has(frameEndCurrent)
+	f.whole = (has(frameStartFirst) || allEqual && has(frameStartCurrent)) &&
+		(has(frameEndLast) || allEqual && has(frameEndCurrent))
+	f.grows = f.whole || has(frameStartFirst)
 	f.current = has(frameStartFirst|frameStartCurrent|frameStartPreceding) &&
-		has(frameEndLast|frameEndCurrent|frameEndFollowing) && !excluding
+		has(frameEndLast|frameEndCurrent|frameEndFollowing)
 	if !has(frameNonDefault) {
 		return f, nil
 	}
-	if f.rows && has(frameExcludeGroup|frameExcludeTies) {
-		return f,
-			w.b.Refuse(refusal.Window, node,
-				"EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
-	}
-	start, err := w.bound(def, def.StartOffset, frameStartFirst, frameStartCurrent, frameStartPreceding,
-		frameStartFollowing)
+	start, err := w.bound(def.StartOffset, has(frameStartFirst), has(frameStartCurrent), has(frameStartPreceding))
 	if err != nil {
 		return f, err
 	}
-	end, err := w.bound(def, def.EndOffset, frameEndFirst, frameEndCurrent, frameEndPreceding, frameEndFollowing)
+	end, err := w.bound(def.EndOffset, false, has(frameEndCurrent), has(frameEndPreceding))
 	if err != nil {
 		return f, err
 	}
-	mode := map[bool]string{true: "ROWS"}[f.rows]
-	switch {
-	case has(frameRange):
-		mode = "RANGE"
-	case has(frameGroups):
-		mode = "GROUPS"
+	mode := "RANGE"
+	if f.rows {
+		mode = "ROWS"
 	}
-	exclude := ""
-	for bit, what := range map[int]string{
-		frameExcludeCurrent: "CURRENT ROW", frameExcludeGroup: "GROUP",
-		frameExcludeTies: "TIES",
-	} {
-		if has(bit) {
-			exclude = " EXCLUDE " + what
-		}
-	}
-	f.text = query.F("{} BETWEEN {} AND {}{}", mode, start, end, exclude)
+	f.text = query.F("{} BETWEEN {} AND {}", mode, start, end)
 	return f, nil
 }
 
 // bound prints one end of a frame.
-func (w *windowBinder) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (
-	query.Scalar, error,
-) {
-	bits := int(def.FrameOptions)
-	switch {
-	case bits&first != 0:
-		return query.Raw("UNBOUNDED PRECEDING"), nil
-	case bits&current != 0:
-		return query.Raw("CURRENT ROW"), nil
-	case bits&(preceding|following) == 0:
-		return query.Raw("UNBOUNDED FOLLOWING"), nil
-	}
+func (w *windowBinder) bound(offset *pg_query.Node, first, current, preceding bool) (query.Scalar, error) {
 	side := " FOLLOWING"
-	if bits&preceding != 0 {
+	if first || preceding {
 		side = " PRECEDING"
 	}
-	if bits&frameRange != 0 {
-		distance, err := w.distance(def.OrderClause[0].GetSortBy().Node, offset)
-		if err != nil {
-			return nil, err
-		}
-		return query.F("{}{}", distance, side), err
+	switch {
+	case current:
+		return query.Raw("CURRENT ROW"), nil
+	case offset == nil:
+		return query.Raw("UNBOUNDED" + side), nil
 	}
 	n, err := w.sc.constantInteger(offset, "the offset of a frame", 0)
 	return query.F("{}{}", n, side), err
-}
-
-// distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for
-// an offset below zero where there is a row: the sums have to be total, and the sign known.
-func (w *windowBinder) distance(key, offset *pg_query.Node) (query.Scalar, error) {
-	x, err := w.sc.Expression(key)
-	if err != nil {
-		return nil, err
-	}
-	if t := aggregate.BaseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || pgresolve.IsTime(t)) {
-		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{
-			TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{
-				Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1,
-			}},
-		}}
-	}
-	operation := func(name string, l, r *pg_query.Node) *pg_query.Node {
-		return pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(name)}, l, r,
-			int32(sqltree.LocationOf(offset)))
-	}
-	for _, name := range []string{"-", "+"} {
-		if _, err := w.sc.Expression(operation(name, key, offset)); err != nil {
-			return nil, err
-		}
-	}
-	fixed := &Scope{binder: w.b, rel: &relation.Relation{}}
-	d, err := fixed.Expression(offset)
-	if err != nil {
-		return nil, err
-	}
-	positive, err := fixed.Condition(operation(">=", offset, pg_query.MakeAConstStrNode(
-		"0", int32(sqltree.LocationOf(offset)))))
-	if err != nil {
-		return nil, err
-	}
-	if holds, known := fixed.constant(positive); w.b.Lookup != nil && (!known || !holds) {
-		return nil, w.b.Error(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function",
-			"")
-	}
-	return d.SQL(), nil
 }
 
 // over prints the window of a call: with a key of the rows behind the analyst's order where equal rows must not be

@@ -22,12 +22,7 @@ func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Join
 	if k == Released && len(sub.GroupClause) == 0 && sqltree.Aggregates(sub) {
 		return b.lateralAggregates(sub, around)
 	}
-	var r *relation.Relation
-	if sub.LimitCount != nil {
-		r, err = b.lateralFirst(sub, inner, around)
-	} else {
-		r, err = b.mustRelation(sub, inner)
-	}
+	r, err := b.mustRelation(sub, inner)
 	if err != nil {
 		return nil, err
 	}
@@ -78,30 +73,4 @@ func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*re
 	r.Tables, r.Proofs = around.rel.Tables, around.rel.Proofs
 	r.Plan = relation.NewPlanNode("lateral aggregates")
 	return r, nil
-}
-
-// lateralFirst binds ORDER BY … LIMIT 1: it keeps the first row of a unit, since all rows are of one (docs/privacy.md
-// P4c).
-func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (*relation.Relation, error) {
-	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil &&
-		sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
-	plain := sqltree.Clone(sub)
-	plain.LimitCount = nil
-	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE ||
-		len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil ||
-		b.plainSubquery(plain) != nil {
-		return nil, b.Refuse(refusal.Limit, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT",
-			"Use LIMIT 1, or number the rows per unit.")
-	}
-	src, err := b.Source(plain, e)
-	if err != nil {
-		return nil, err
-	}
-	if !src.Private() || !around.semiJoined(src) {
-		return nil, b.refuseLateral(sub)
-	}
-	if src, err = b.firstRows(plain, src, e); err != nil {
-		return nil, err
-	}
-	return b.project(plain, src, e)
 }

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"fmt"
-	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -21,7 +20,7 @@ const maxScalarText = 16 << 10
 // (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (docs/privacy.md P7), and the SQL
 // enforces the bounds of its value. nil: the subquery has another form.
 func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
-	if sub.Op != pg_query.SetOperation_SETOP_NONE || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause) > 0 || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
 		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) ||
 		s.binder.plainSubquery(sub) != nil {
 		return nil, nil
@@ -34,9 +33,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		return nil, err
 	}
 	sc := &Scope{binder: s.binder, rel: r, env: e, outer: s}
-	if !s.semiJoined(r) || slices.ContainsFunc(sub.GroupClause, func(key *pg_query.Node) bool {
-		return !sc.oneValue(key)
-	}) {
+	if !s.semiJoined(r) {
 		return nil, nil
 	}
 	if err := s.sameKind(node, r); err != nil {
@@ -45,11 +42,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	d := relation.NewDerived(s.binder.Base, r)
 	d.Outputs = nil // no unit: one row
 	c := NewAggregateSplitter(s.binder, sc, d.Table(), nil)
-	target := sub.TargetList[0].GetResTarget().Val
-	if len(sub.GroupClause) > 0 {
-		target = ofRows(target)
-	}
-	output, err := c.Replace(target)
+	output, err := c.Replace(sub.TargetList[0].GetResTarget().Val)
 	if err != nil {
 		return nil, err
 	}
@@ -91,29 +84,6 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	value.Column().Work, value.Column().Subquery = x.Work().Plus(
 		expr.Work{Row: d.Result.CorrelatedSteps() + relation.PairSteps}), true
 	return value, nil
-}
-
-// oneValue says that a key of GROUP BY has one value in all rows of a subquery, since its WHERE equates it with a
-// column of the row outside: there is one group, or none.
-func (s *Scope) oneValue(key *pg_query.Node) bool {
-	c := s.bare(key)
-	return c != nil && slices.ContainsFunc(s.rel.Correlated, func(q relation.Correlation) bool {
-		return q.Inner == c &&
-			q.Scope == s.outer
-	})
-}
-
-// ofRows makes an output NULL where there are no rows, as it is of a subquery that has no group then.
-func ofRows(output *pg_query.Node) *pg_query.Node {
-	rows := &pg_query.Node{Node: &pg_query.Node_FuncCall{
-		FuncCall: &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("count")}, AggStar: true},
-	}}
-	some := pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(">")}, rows,
-		pg_query.MakeAConstIntNode(0, -1), -1)
-	when := &pg_query.CaseWhen{Expr: some, Result: output}
-	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{
-		CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: when}}}},
-	}}
 }
 
 // asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.

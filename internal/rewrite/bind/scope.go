@@ -3,6 +3,7 @@ package bind
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -323,6 +324,12 @@ func (s *Scope) noteComputed(c *relation.Column, n *pg_query.Node, q *relation.E
 	if x := s.computed(n); x != nil {
 		q.AddComputed(c, x)
 	}
+}
+
+// equates says that a condition is an equality.
+func equates(condition *pg_query.Node) bool {
+	a := condition.GetAExpr()
+	return a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && slices.Equal(sqltree.StringList(a.GetName()), []string{"="})
 }
 
 // noteOrder notes a condition that compares by order.

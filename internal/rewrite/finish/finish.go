@@ -19,7 +19,6 @@ type finisher struct {
 	rows    int                                           // of different groups that a column may be of (Formula.Row)
 	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
-	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that the statement selects from, alone: itself
 	// by the output of a query: what the analyst wrote where that is its one call
 	written map[string]string
@@ -86,7 +85,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 		}
 	}
 	b.choosing = around.and(b.choicesOf(s))
-	b.overShown = b.overShown || !b.single[s] && aggregatesGroups(s, inner)
+	b.overShown = b.overShown || aggregatesGroups(s, inner)
 	for _, n := range s.FromClause {
 		if err := b.rewriteItem(n, inner); err != nil {
 			return err

@@ -51,7 +51,7 @@ func (in *names) rowsAreGroups(outermost bool) bool {
 	several := func(t *pg_query.Node) bool { return !star(t.GetResTarget().Val) && returnsRows(t) }
 	switch {
 	case s.Op != pg_query.SetOperation_SETOP_NONE, len(s.DistinctClause) > 0, s.HavingClause != nil, s.LimitOffset != nil,
-		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0 && !in.single[s],
+		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0,
 		slices.ContainsFunc(s.TargetList, several):
 		return false
 	}
@@ -84,4 +84,25 @@ func output(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.Node {
 		return n
 	}
 	return x
+}
+
+// outputNamed is the output of a query that is named by its number or its name; nil: none is.
+func outputNamed(s *pg_query.SelectStmt, n *pg_query.Node) *pg_query.Node {
+	if names := sqltree.StringList(n.GetColumnRef().GetFields()); len(names) == 1 {
+		return named(s, names[0])
+	}
+	if i := int(n.GetAConst().GetIval().GetIval()); 0 < i && i <= len(s.TargetList) {
+		return s.TargetList[i-1].GetResTarget().Val
+	}
+	return nil
+}
+
+// named is the output of a query with a name; nil: there is none.
+func named(s *pg_query.SelectStmt, name string) *pg_query.Node {
+	for _, t := range s.TargetList {
+		if r := t.GetResTarget(); sqltree.OutputName(r) == name {
+			return r.Val
+		}
+	}
+	return nil
 }

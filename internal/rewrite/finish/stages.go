@@ -70,11 +70,11 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	keyed := stage && isLookup(query)
 	f := &finisher{
 		Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{},
-		every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{},
+		every:  map[*pg_query.SelectStmt]bool{},
 		around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{}, stage: stage, root: query,
 	}
 	correlated := &correlator{
-		Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around,
+		Binder: f.Binder, compare: f.compare, every: f.every, around: f.around,
 		ends: map[*pg_query.SelectStmt]map[int]bool{}, written: f.written,
 	}
 	limit := 0
@@ -239,9 +239,6 @@ func uniqueOutputs(s *pg_query.SelectStmt) []int {
 	if len(s.GroupClause) > 0 {
 		return groupOutputs(s)
 	}
-	if len(s.FromClause) == 1 && len(s.DistinctClause) == 0 {
-		return passedOutputs(s)
-	}
 	return nil
 }
 
@@ -294,33 +291,4 @@ func returnsRows(n *pg_query.Node) bool {
 		return !found && n.GetSubLink() == nil
 	})
 	return found
-}
-
-// passedOutputs finds them in SELECT columns FROM (subquery) t.
-func passedOutputs(s *pg_query.SelectStmt) []int {
-	sub := s.FromClause[0].GetRangeSubselect()
-	if sub == nil || len(sub.GetAlias().GetColnames()) > 0 {
-		return nil
-	}
-	inner := sub.Subquery.GetSelectStmt()
-	below := uniqueOutputs(inner)
-	if below == nil {
-		return nil
-	}
-	unique := []int{}
-	for _, i := range below {
-		name := sqltree.OutputName(inner.TargetList[i].GetResTarget())
-		at := -1
-		for j, t := range s.TargetList {
-			fields := t.GetResTarget().GetVal().GetColumnRef().GetFields()
-			if len(fields) > 0 && fields[len(fields)-1].GetString_().GetSval() == name {
-				at = j
-			}
-		}
-		if at < 0 {
-			return nil
-		}
-		unique = append(unique, at)
-	}
-	return unique
 }
