@@ -168,7 +168,7 @@ func names(s *Schema, n *pg_query.Node) relation.Names {
 			}
 			seen[w.Name] = true
 			query, err := bind.ViewQuery(w)
-			return err == nil && add(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}})
+			return err == nil && add(sqltree.SelectNode(query))
 		})
 	}
 	if !add(n) {

@@ -37,14 +37,10 @@ func (e *Env) Inlined(name string) *pg_query.SelectStmt {
 	if c == nil || c.early || len(c.columns) > 0 || c.query == nil {
 		return nil
 	}
-	same := true
-	sqltree.Visit(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: c.query}}, func(n *pg_query.Node) bool {
-		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" {
-			same = same && e.FindCTE(v.Relname) == c.env.FindCTE(v.Relname)
-		}
-		return same
-	})
-	if !same {
+	if sqltree.Any(sqltree.SelectNode(c.query), func(n *pg_query.Node) bool {
+		v := n.GetRangeVar()
+		return v != nil && v.Schemaname == "" && e.FindCTE(v.Relname) != c.env.FindCTE(v.Relname)
+	}) {
 		return nil
 	}
 	return c.query
@@ -81,12 +77,10 @@ func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
 
 // readsAnyOf says that a query names one of these CTEs, or a table of such a name without its schema.
 func readsAnyOf(query *pg_query.Node, ctes []*pg_query.Node) bool {
-	found := false
-	sqltree.Visit(query, func(n *pg_query.Node) bool {
+	return sqltree.Any(query, func(n *pg_query.Node) bool {
 		v := n.GetRangeVar()
-		found = found || v != nil && v.Schemaname == "" &&
-			slices.ContainsFunc(ctes, func(c *pg_query.Node) bool { return c.GetCommonTableExpr().Ctename == v.Relname })
-		return !found
+		return v != nil && v.Schemaname == "" && slices.ContainsFunc(ctes, func(c *pg_query.Node) bool {
+			return c.GetCommonTableExpr().Ctename == v.Relname
+		})
 	})
-	return found
 }

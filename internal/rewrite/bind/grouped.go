@@ -60,9 +60,7 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	}
 	out := &pg_query.SelectStmt{WindowClause: windowClause}
 	for _, t := range list {
-		out.TargetList = append(out.TargetList, &pg_query.Node{
-			Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}},
-		})
+		out.TargetList = append(out.TargetList, sqltree.Target(t.Name, t.Node))
 	}
 	if out, inner, err = b.withWindows(out, inner, e); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // publicRows gives the rows of a query over public tables alone: a relation, or where it binds to none, as with windows
@@ -65,8 +66,7 @@ func (b *Binder) readItem(n *pg_query.Node, e *Env, refused error) (*relation.Re
 
 // allOf makes SELECT * FROM item.
 func allOf(item *pg_query.Node) *pg_query.SelectStmt {
-	star := &pg_query.ColumnRef{Fields: []*pg_query.Node{{Node: &pg_query.Node_AStar{AStar: &pg_query.A_Star{}}}}}
-	s := selectOf(&pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: star}})
+	s := selectOf(sqltree.AllColumns())
 	s.FromClause = []*pg_query.Node{item}
 	return s
 }

@@ -3,7 +3,6 @@ package bind
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -22,19 +21,18 @@ import (
 // Key is equal only for expressions that mean the same in the scope. Names below a subquery may be its own, so they
 // stay.
 func (s *Scope) Key(n *pg_query.Node) string {
-	var resolve func(n *pg_query.Node) (*pg_query.Node, bool, error)
-	resolve = func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	var resolve func(n *pg_query.Node) (*pg_query.Node, bool)
+	resolve = func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if col := s.bare(n); col != nil {
-			return sqltree.ColumnRef("", fmt.Sprintf("%p", col)), false, nil
+			return sqltree.ColumnRef("", fmt.Sprintf("%p", col)), false
 		}
 		if l := n.GetSubLink(); l != nil {
-			l.Testexpr, _ = sqltree.RewriteNode(l.Testexpr, resolve)
-			return n, false, nil
+			l.Testexpr = sqltree.Replace(l.Testexpr, resolve)
+			return n, false
 		}
-		return n, true, nil
+		return n, true
 	}
-	c, _ := sqltree.RewriteNode(sqltree.Clone(n), resolve)
-	return sqltree.TreeKey(c)
+	return sqltree.TreeKey(sqltree.Replace(sqltree.Clone(n), resolve))
 }
 
 // Scope resolves the names of one query level for expr.
@@ -228,12 +226,11 @@ func (s *Scope) constant(c *expr.Expr) (holds, known bool) {
 func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
 	var out []relation.Correlation
 	for _, q := range conds {
-		a := q.GetAExpr()
-		if s.outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 ||
-			a.Name[0].GetString_().GetSval() != "=" {
+		sides := sqltree.Equality(q)
+		if s.outer == nil || sides == nil {
 			continue
 		}
-		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
+		for _, pair := range [][2]*pg_query.Node{{sides[0], sides[1]}, {sides[1], sides[0]}} {
 			in := s.bare(pair[0])
 			if in != nil && s.bare(pair[1]) == nil {
 				if around := s.outer.bare(pair[1]); around != nil && expr.SameEquality(in.Value, around.Value) {
@@ -258,7 +255,7 @@ func (s *Scope) Targets(list []*pg_query.Node) ([]Target, error) {
 	for _, n := range list {
 		t := n.GetResTarget()
 		ref := t.Val.GetColumnRef()
-		if ref == nil || ref.Fields[len(ref.Fields)-1].GetAStar() == nil {
+		if !sqltree.Star(t.Val) {
 			out = append(out, Target{Name: sqltree.OutputName(t), Node: t.Val})
 			continue
 		}
@@ -300,22 +297,22 @@ const maxWindowOffset = 1 << 30
 
 // noteEquality notes a condition column = column.
 func (s *Scope) noteEquality(n *pg_query.Node, q *relation.Equalities) {
-	a := n.GetAExpr()
-	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+	sides := sqltree.Equality(n)
+	if sides == nil {
 		return
 	}
-	l, r := s.bare(a.Lexpr), s.bare(a.Rexpr)
+	l, r := s.bare(sides[0]), s.bare(sides[1])
 	switch {
 	case l != nil && r != nil:
 		q.Add(l, r)
-	case l != nil && s.fixes(l, a.Rexpr):
+	case l != nil && s.fixes(l, sides[1]):
 		q.Fixed = append(q.Fixed, l)
-	case r != nil && s.fixes(r, a.Lexpr):
+	case r != nil && s.fixes(r, sides[0]):
 		q.Fixed = append(q.Fixed, r)
 	case l != nil:
-		s.noteComputed(l, a.Rexpr, q)
+		s.noteComputed(l, sides[1], q)
 	case r != nil:
-		s.noteComputed(r, a.Lexpr, q)
+		s.noteComputed(r, sides[0], q)
 	}
 }
 
@@ -326,17 +323,10 @@ func (s *Scope) noteComputed(c *relation.Column, n *pg_query.Node, q *relation.E
 	}
 }
 
-// equates says that a condition is an equality.
-func equates(condition *pg_query.Node) bool {
-	a := condition.GetAExpr()
-	return a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && slices.Equal(sqltree.StringList(a.GetName()), []string{"="})
-}
-
 // noteOrder notes a condition that compares by order.
 func (s *Scope) noteOrder(n *pg_query.Node, q *relation.Equalities) {
-	a := n.GetAExpr()
-	between := a.GetKind() == pg_query.A_Expr_Kind_AEXPR_BETWEEN
-	if a == nil || equates(n) || !between && a.Kind != pg_query.A_Expr_Kind_AEXPR_OP {
+	between := n.GetAExpr().GetKind() == pg_query.A_Expr_Kind_AEXPR_BETWEEN
+	if sqltree.Equality(n) != nil || !between && sqltree.Operator(n) == "" {
 		return
 	}
 	if x := s.computed(n); x != nil {
@@ -346,12 +336,7 @@ func (s *Scope) noteOrder(n *pg_query.Node, q *relation.Equalities) {
 
 // computed builds an expression without subqueries; nil: it cannot be built.
 func (s *Scope) computed(n *pg_query.Node) *expr.Expr {
-	subquery := false
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		subquery = subquery || n.GetSubLink() != nil
-		return !subquery
-	})
-	if subquery {
+	if sqltree.Any(n, func(n *pg_query.Node) bool { return n.GetSubLink() != nil }) {
 		return nil
 	}
 	x, err := s.Expression(n)

@@ -127,11 +127,8 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 		return n, false, nil
 	}
 	if len(c.keys) > 0 && keyLike(n) {
-		k := c.Scope.Key(n)
-		for i := range c.keys {
-			if c.keys[i] == k {
-				return sqltree.ColumnRef(c.table, fmt.Sprintf("k%d", i+1)), false, nil
-			}
+		if i := slices.Index(c.keys, c.Scope.Key(n)); i >= 0 {
+			return sqltree.ColumnRef(c.table, fmt.Sprintf("k%d", i+1)), false, nil
 		}
 	}
 	if call := sqltree.SymmetricSum(n); call != nil {
@@ -194,29 +191,27 @@ func (c *AggregateSplitter) replaceKeys(s *pg_query.SelectStmt, own []string) {
 			return n.GetRangeSubselect() == nil
 		})
 	}
-	var replace func(n *pg_query.Node) (*pg_query.Node, bool, error)
-	replace = func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	var replace func(n *pg_query.Node) (*pg_query.Node, bool)
+	replace = func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if sub := n.GetRangeSubselect(); sub != nil {
 			c.replaceKeys(sub.Subquery.GetSelectStmt(), own)
-			return n, false, nil
+			return n, false
 		}
 		if l := n.GetSubLink(); l != nil {
-			l.Testexpr, _ = sqltree.RewriteNode(l.Testexpr, replace)
+			l.Testexpr = sqltree.Replace(l.Testexpr, replace)
 			c.replaceKeys(l.Subselect.GetSelectStmt(), here)
-			return n, false, nil
+			return n, false
 		}
 		ref := n.GetColumnRef()
 		if ref == nil || len(ref.Fields) != 2 || slices.Contains(here, ref.Fields[0].GetString_().GetSval()) {
-			return n, true, nil
+			return n, true
 		}
 		if i := slices.Index(c.keys, c.Scope.Key(n)); i >= 0 {
-			return sqltree.ColumnRef(c.table, fmt.Sprintf("k%d", i+1)), false, nil
+			return sqltree.ColumnRef(c.table, fmt.Sprintf("k%d", i+1)), false
 		}
-		return n, false, nil
+		return n, false
 	}
-	if err := sqltree.RewriteNodes(s.ProtoReflect(), replace); err != nil {
-		panic(err) // the callback gives none
-	}
+	sqltree.Replace(sqltree.SelectNode(s), replace)
 }
 
 // call registers an aggregate call once.
@@ -244,12 +239,7 @@ func keyLike(n *pg_query.Node) bool {
 func (c *AggregateSplitter) groupingCall(n *pg_query.Node, g *pg_query.GroupingFunc) (*pg_query.Node, bool, error) {
 	var set []int
 	for _, a := range g.Args {
-		k, at := c.Scope.Key(a), -1
-		for i := range c.keys {
-			if c.keys[i] == k {
-				at = i
-			}
-		}
+		at := slices.Index(c.keys, c.Scope.Key(a))
 		if at < 0 {
 			return nil, false, c.b.Refuse(refusal.GroupingSets, n,
 				"arguments to GROUPING must be grouping expressions of the associated query level", "")
@@ -257,7 +247,7 @@ func (c *AggregateSplitter) groupingCall(n *pg_query.Node, g *pg_query.GroupingF
 		set = append(set, at)
 	}
 	if c.oneSet {
-		return pg_query.MakeAConstIntNode(0, -1), false, nil
+		return sqltree.Integer(0), false, nil
 	}
 	c.Grouping = append(c.Grouping, set)
 	return sqltree.ColumnRef(c.table, fmt.Sprintf("g%d", len(c.Grouping))), false, nil

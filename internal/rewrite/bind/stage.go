@@ -50,12 +50,7 @@ func (s *Scope) keepStage(l *pg_query.SubLink) error {
 }
 
 // selectOf makes SELECT x.
-func selectOf(x *pg_query.Node) *pg_query.SelectStmt {
-	return &pg_query.SelectStmt{
-		LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT, Op: pg_query.SetOperation_SETOP_NONE,
-		TargetList: []*pg_query.Node{{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Val: x}}}},
-	}
-}
+func selectOf(x *pg_query.Node) *pg_query.SelectStmt { return sqltree.NewSelect(sqltree.Target("", x)) }
 
 // hoisted computes with released values where no noise is needed and no row can make it fail: what an expression
 // computes of scalar subqueries over released values and of constants alone becomes one such subquery.
@@ -63,31 +58,21 @@ func (s *Scope) hoisted(n *pg_query.Node) *pg_query.Node {
 	if !hasScalarSubquery(n) {
 		return n
 	}
-	out, err := sqltree.RewriteNode(sqltree.Clone(n), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.Replace(sqltree.Clone(n), func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetSubLink() != nil {
-			return n, false, nil
+			return n, false
 		}
 		if !Computes(n) || !s.ofReleasedValues(n) {
-			return n, true, nil
+			return n, true
 		}
-		return &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: &pg_query.SubLink{
-			SubLinkType: pg_query.SubLinkType_EXPR_SUBLINK, Location: int32(sqltree.LocationOf(n)),
-			Subselect: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: selectOf(n)}},
-		}}}, false, nil
+		return sqltree.SubLink(pg_query.SubLinkType_EXPR_SUBLINK, selectOf(n), int32(sqltree.LocationOf(n))), false
 	})
-	if err != nil {
-		return n
-	}
-	return out
 }
 
 func hasScalarSubquery(n *pg_query.Node) bool {
-	found := false
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		found = found || n.GetSubLink().GetSubLinkType() == pg_query.SubLinkType_EXPR_SUBLINK
-		return !found && n.GetSubLink() == nil
+	return sqltree.AnyOutside(n, func(n *pg_query.Node) bool {
+		return n.GetSubLink().GetSubLinkType() == pg_query.SubLinkType_EXPR_SUBLINK
 	})
-	return found
 }
 
 // Computes says that a node is an operation of its operands.

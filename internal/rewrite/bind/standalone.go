@@ -33,7 +33,7 @@ func standalone(s *pg_query.SelectStmt, e *Env) (*pg_query.SelectStmt, error) {
 
 // ctesOf lists the CTEs around a query that it reads, and says whether one of them reads itself.
 func ctesOf(query *pg_query.SelectStmt, e *Env) (ctes []*pg_query.Node, recursive bool, err error) {
-	needed := tablesOf(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}})
+	needed := tablesOf(sqltree.SelectNode(query))
 	for ; e != nil; e = e.outer {
 		for name, c := range e.ctes {
 			if !needed[name] {
@@ -46,7 +46,7 @@ func ctesOf(query *pg_query.SelectStmt, e *Env) (ctes []*pg_query.Node, recursiv
 			}
 			cte := &pg_query.CommonTableExpr{
 				Ctename: name, Ctematerialized: pg_query.CTEMaterialize_CTEMaterializeDefault,
-				Ctequery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: sqltree.Clone(c.query)}},
+				Ctequery: sqltree.SelectNode(sqltree.Clone(c.query)),
 			}
 			for _, column := range c.columns {
 				cte.Aliascolnames = append(cte.Aliascolnames, pg_query.MakeStrNode(column))

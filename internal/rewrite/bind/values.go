@@ -104,11 +104,7 @@ func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error)
 	var bounds bounds.Interval
 	for i, n := range call.Args {
 		name := strings.TrimPrefix(schema.TypeName(types[i/2]), "pg_catalog.")
-		x, err := b.ConstantExpr(&pg_query.Node{Node: &pg_query.Node_TypeCast{
-			TypeCast: &pg_query.TypeCast{Arg: n, TypeName: &pg_query.TypeName{
-				Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)}, Typemod: -1,
-			}},
-		}})
+		x, err := b.ConstantExpr(sqltree.Cast(n, name))
 		if err != nil {
 			return nil, err
 		}

@@ -101,8 +101,7 @@ func (w *windowBinder) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		g.Args = []*pg_query.Node{first, f.Args[1]}
 		return w.column(g)
 	}
-	found,
-		err := at(&pg_query.Node{Node: &pg_query.Node_AConst{
+	found, err := at(&pg_query.Node{Node: &pg_query.Node_AConst{
 		AConst: &pg_query.A_Const{Val: &pg_query.A_Const_Boolval{Boolval: &pg_query.Boolean{Boolval: true}}},
 	}})
 	if err != nil {
@@ -112,12 +111,7 @@ func (w *windowBinder) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	when := &pg_query.Node{Node: &pg_query.Node_CaseWhen{
-		CaseWhen: &pg_query.CaseWhen{Expr: found, Result: value, Location: f.Location},
-	}}
-	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{
-		CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{when}, Defresult: f.Args[2], Location: f.Location},
-	}}, false, nil
+	return sqltree.When(found, value, f.Args[2]), false, nil
 }
 
 // column adds the column of a call, once, and gives a reference to it.

@@ -1,6 +1,8 @@
 package finish
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
@@ -36,86 +38,53 @@ func (c *correlator) antiJoin(s *pg_query.SelectStmt, j *pg_query.JoinExpr, e *b
 	if err != nil || len(items) != 1 {
 		return false
 	}
-	side := &optionalSide{c.Base, items[0].name, columns, j.Quals}
-	var kept []*pg_query.Node
-	found := false
-	for _, q := range sqltree.Conjuncts(s.WhereClause) {
-		t := q.GetNullTest()
-		if ref := t.GetArg().GetColumnRef(); !found && ref != nil && t.Nulltesttype == pg_query.NullTestType_IS_NULL &&
-			side.has(ref) && side.neverNull(ref) {
-			found = true
-			continue
-		}
-		kept = append(kept, q)
+	right := func(ref *pg_query.ColumnRef) bool { // a column of the right side, or what might be one
+		names := sqltree.StringList(ref.GetFields())
+		column, err := find(columns, ref)
+		return column != nil || err != nil || len(names) > 1 && names[len(names)-2] == items[0].name
 	}
-	if !found {
+	kept := sqltree.Conjuncts(s.WhereClause)
+	at := slices.IndexFunc(kept, func(q *pg_query.Node) bool {
+		t := q.GetNullTest()
+		column, err := find(columns, t.GetArg().GetColumnRef())
+		if t.GetNulltesttype() != pg_query.NullTestType_IS_NULL || err != nil || column == nil {
+			return false
+		}
+		c.Rely(column.Origin) // what is measured may not name it
+		return neverNull(columns, column, j.Quals)
+	})
+	if at < 0 {
 		return false
 	}
+	kept = slices.Delete(kept, at, at+1)
 	rest := sqltree.Clone(s)
-	rest.FromClause, rest.WhereClause = []*pg_query.Node{sqltree.Clone(j.Larg)}, and(kept)
+	rest.FromClause, rest.WhereClause = []*pg_query.Node{sqltree.Clone(j.Larg)}, sqltree.And(kept)
 	for _, n := range s.FromClause {
 		if n.GetJoinExpr() != j {
 			rest.FromClause = append(rest.FromClause, n)
 		}
 	}
-	read := false
-	sqltree.Visit(selectNode(rest), func(n *pg_query.Node) bool {
-		if ref := n.GetColumnRef(); ref != nil {
-			read = read || side.has(ref) || ref.Fields[len(ref.Fields)-1].GetAStar() != nil
-		}
-		return !read
-	})
-	if read {
+	if sqltree.Any(sqltree.SelectNode(rest), func(n *pg_query.Node) bool {
+		return n.GetColumnRef() != nil && (sqltree.Star(n) || right(n.GetColumnRef()))
+	}) {
 		return false
 	}
-	sub := newSelect()
-	sub.TargetList = []*pg_query.Node{target("", pg_query.MakeAConstIntNode(1, -1))}
+	sub := sqltree.NewSelect(sqltree.Target("", sqltree.Integer(1)))
 	sub.FromClause, sub.WhereClause = []*pg_query.Node{j.Rarg}, j.Quals
-	s.WhereClause = and(append(kept, not(sublink(pg_query.SubLinkType_EXISTS_SUBLINK, sub, -1))))
+	s.WhereClause = sqltree.And(append(kept, sqltree.Not(sqltree.SubLink(pg_query.SubLinkType_EXISTS_SUBLINK, sub, -1))))
 	return true
 }
 
-// optionalSide is the right side of a LEFT JOIN.
-type optionalSide struct {
-	*relation.Base
-	name    string
-	columns *relation.Relation
-	on      *pg_query.Node
-}
-
-// has says that a name is one of its columns, or might be.
-func (o *optionalSide) has(ref *pg_query.ColumnRef) bool {
-	names := sqltree.StringList(ref.GetFields())
-	if len(names) == 1 {
-		found, err := o.columns.Find("", names[0])
-		return found != nil || err != nil
+// neverNull says that a column of a relation is NULL in no row that meets a condition: by schema, by a comparison in it
+// or by IS NOT NULL.
+func neverNull(r *relation.Relation, c *relation.Column, where *pg_query.Node) bool {
+	is := func(n *pg_query.Node) bool {
+		found, err := find(r, n.GetColumnRef())
+		return err == nil && found == c
 	}
-	return len(names) > 1 && names[len(names)-2] == o.name
-}
-
-// neverNull says that the column is not NULL in a row that the join finds: by schema, or by a comparison in ON. What is
-// measured may not name the column.
-func (o *optionalSide) neverNull(ref *pg_query.ColumnRef) bool {
-	last := func(ref *pg_query.ColumnRef) string { return ref.Fields[len(ref.Fields)-1].GetString_().GetSval() }
-	found, err := o.columns.Find("", last(ref))
-	if err != nil || found == nil {
-		return false
-	}
-	o.Rely(found.Origin)
-	if !found.Value.Nullable {
-		return true
-	}
-	for _, q := range sqltree.Conjuncts(o.on) {
-		a := q.GetAExpr()
-		if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP ||
-			!comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] {
-			continue
-		}
-		for _, operand := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
-			if r := operand.GetColumnRef(); r != nil && o.has(r) && last(r) == last(ref) {
-				return true
-			}
-		}
-	}
-	return false
+	return !c.Value.Nullable || slices.ContainsFunc(sqltree.Conjuncts(where), func(q *pg_query.Node) bool {
+		t, a := q.GetNullTest(), q.GetAExpr()
+		return t.GetNulltesttype() == pg_query.NullTestType_IS_NOT_NULL && is(t.GetArg()) ||
+			comparisonNames[sqltree.Operator(q)] && (is(a.Lexpr) || is(a.Rexpr))
+	})
 }

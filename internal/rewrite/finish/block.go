@@ -85,9 +85,7 @@ func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
 		if t.Column != nil {
 			t.Node = sqltree.ColumnRef(t.Column.Table, t.Column.Name)
 		}
-		s.TargetList = append(s.TargetList, &pg_query.Node{
-			Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}},
-		})
+		s.TargetList = append(s.TargetList, sqltree.Target(t.Name, t.Node))
 	}
 	return nil
 }

@@ -41,20 +41,18 @@ func valueNames(query *pg_query.SelectStmt) map[string]bool {
 	}
 	for before := -1; before < len(names); {
 		before = len(names)
-		sqltree.Visit(selectNode(query), add)
+		sqltree.Visit(sqltree.SelectNode(query), add)
 	}
 	return names
 }
 
 // ofValues says that an expression reads an output of one of these names, or aggregates.
-func ofValues(n *pg_query.Node, names map[string]bool) (found bool) {
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
+func ofValues(n *pg_query.Node, names map[string]bool) bool {
+	return sqltree.Any(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
-		found = found || sqltree.IsAggregate(n) || n.GetFuncCall().GetOver() != nil || len(fields) > 0 &&
-			names[fields[len(fields)-1]]
-		return !found
+		return sqltree.IsAggregate(n) || n.GetFuncCall().GetOver() != nil ||
+			len(fields) > 0 && names[fields[len(fields)-1]]
 	})
-	return found
 }
 
 // valued says that an expression may read released values. The names are found when the first query that asks is
@@ -97,7 +95,7 @@ func (b *finisher) choicesOf(s *pg_query.SelectStmt) (c choices) {
 
 // anyChoices are those of all queries within one: any of them may read its CTEs.
 func (b *finisher) anyChoices(s *pg_query.SelectStmt) (c choices) {
-	sqltree.Visit(selectNode(s), func(n *pg_query.Node) bool {
+	sqltree.Visit(sqltree.SelectNode(s), func(n *pg_query.Node) bool {
 		if q := n.GetSelectStmt(); q != nil {
 			c = c.and(b.choicesOf(q))
 		}

@@ -51,18 +51,15 @@ func (b *finisher) namesOf(s *pg_query.SelectStmt, outer *names) *names {
 	for _, n := range s.FromClause {
 		in.add(n)
 	}
-	in.released = slices.ContainsFunc(in.items, func(of source) bool { return of.released })
-	sqltree.Visit(s.WhereClause, func(n *pg_query.Node) bool {
-		in.released = in.released || placeholderOf(n) > 0
-		return !in.released
-	})
+	in.released = slices.ContainsFunc(in.items, func(of source) bool { return of.released }) ||
+		sqltree.Any(s.WhereClause, func(n *pg_query.Node) bool { return placeholderOf(n) > 0 })
 	return in
 }
 
 // placeholderOf is 1 + the number of the block that a FROM item reads; 0: it reads another relation.
 func placeholderOf(n *pg_query.Node) int {
 	groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt()
-	if len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 && star(groups.TargetList[0].GetResTarget().Val) {
+	if len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 && sqltree.Star(groups.TargetList[0].GetResTarget().Val) {
 		n = groups.FromClause[0] // with windows over all groups (addGroups)
 	}
 	number, is := strings.CutPrefix(n.GetRangeVar().GetRelname(), blockPrefix)
@@ -70,11 +67,6 @@ func placeholderOf(n *pg_query.Node) int {
 		return i
 	}
 	return 0
-}
-
-func star(n *pg_query.Node) bool {
-	fields := n.GetColumnRef().GetFields()
-	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
 }
 
 func renamed(list []column, by []*pg_query.Node) []column {
@@ -147,7 +139,7 @@ func (b *finisher) columns(s *pg_query.SelectStmt, outer *names) (list []column,
 	}
 	for _, t := range s.TargetList {
 		r := t.GetResTarget()
-		if !star(r.Val) {
+		if !sqltree.Star(r.Val) {
 			list = append(list, column{sqltree.OutputName(r), in.value(r.Val)})
 			continue
 		}

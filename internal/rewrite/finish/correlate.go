@@ -71,10 +71,8 @@ func (c *correlator) dropUnread(s *pg_query.SelectStmt, e *bind.Env) {
 		cte := s.WithClause.Ctes[i].GetCommonTableExpr()
 		rest := sqltree.Clone(s)
 		rest.WithClause.Ctes = slices.Delete(rest.WithClause.Ctes, i, i+1)
-		read := false
-		sqltree.Visit(selectNode(rest), func(n *pg_query.Node) bool {
-			read = read || n.GetRangeVar() != nil && n.GetRangeVar().Relname == cte.Ctename
-			return !read
+		read := sqltree.Any(sqltree.SelectNode(rest), func(n *pg_query.Node) bool {
+			return n.GetRangeVar().GetRelname() == cte.Ctename
 		})
 		if k, err := c.KindOf(cte.Ctequery.GetSelectStmt(), e); !read && err == nil && k == bind.Released {
 			s.WithClause.Ctes = slices.Delete(s.WithClause.Ctes, i, i+1)
@@ -109,23 +107,30 @@ func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
 	}
 	around.conditions(s.WhereClause)
 	around.conditions(s.HavingClause)
-	for _, n := range s.TargetList {
-		t := n.GetResTarget()
-		name := sqltree.OutputName(t)
-		if val := around.rewritten(t.Val); val != t.Val {
-			t.Val, t.Name = val, name // the subquery gave the output its name
+	if replaceOutputs(s, around.rewritten); !private {
+		for _, list := range [][]*pg_query.Node{s.FromClause, s.GroupClause, s.DistinctClause, s.WindowClause} {
+			replaceEach(list, around.rewritten)
 		}
-	}
-	lists := [][]*pg_query.Node{s.SortClause}
-	if !private {
-		lists = append(lists, s.FromClause, s.GroupClause, s.DistinctClause, s.WindowClause)
 		s.WhereClause = around.rewritten(s.WhereClause)
 	}
 	s.HavingClause = around.rewritten(s.HavingClause)
-	for _, list := range lists {
-		for i := range list {
-			list[i] = around.rewritten(list[i])
+}
+
+// replaceOutputs replaces what a query selects, where the outputs keep their names, and sorts by.
+func replaceOutputs(s *pg_query.SelectStmt, by func(*pg_query.Node) *pg_query.Node) {
+	for _, n := range s.TargetList {
+		t := n.GetResTarget()
+		name := sqltree.OutputName(t)
+		if x := by(t.Val); x != t.Val {
+			t.Val, t.Name = x, name
 		}
+	}
+	replaceEach(s.SortClause, by)
+}
+
+func replaceEach(list []*pg_query.Node, by func(*pg_query.Node) *pg_query.Node) {
+	for i := range list {
+		list[i] = by(list[i])
 	}
 }
 
@@ -196,26 +201,22 @@ func (o *outer) rewritten(n *pg_query.Node) *pg_query.Node {
 	if n.GetNode() == nil {
 		return n
 	}
-	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetRangeSubselect() != nil {
-			return n, false, nil
+			return n, false
 		}
 		o.conditionsOf(n)
 		l := n.GetSubLink()
 		if l == nil {
-			return n, !o.private || !sqltree.IsAggregate(n), nil // what aggregates of private rows read is no public row's
+			return n, !o.private || !sqltree.IsAggregate(n) // what aggregates of private rows read is no public row's
 		}
 		l.Testexpr = o.rewritten(l.Testexpr)
 		o.query(l.Subselect.GetSelectStmt(), o.env)
 		if r := o.subquery(l); r != nil {
-			return r, false, nil
+			return r, false
 		}
-		return n, false, nil
+		return n, false
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
-	return out
 }
 
 // column finds the public item that a name at this level is of. Of several items, a bare name has to be a column of one
@@ -250,8 +251,8 @@ func (o *outer) column(ref *pg_query.ColumnRef) (of item, name string, ok bool) 
 func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	s := l.Subselect.GetSelectStmt()
 	exists := l.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK
-	member := l.SubLinkType == pg_query.SubLinkType_ANY_SUBLINK && (len(l.OperName) == 0 || len(l.OperName) == 1 &&
-		l.OperName[0].GetString_().GetSval() == "=")
+	member := l.SubLinkType == pg_query.SubLinkType_ANY_SUBLINK &&
+		(len(l.OperName) == 0 || slices.Equal(sqltree.StringList(l.OperName), []string{"="}))
 	scalar := l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK
 	groups := s.GetGroupClause()
 	if scalar && len(groups) > 0 {
@@ -262,15 +263,7 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 		(scalar || member) && len(s.TargetList) != 1 {
 		return nil
 	}
-	private := false
-	for _, n := range s.FromClause {
-		k, err := o.KindOfItem(n, o.env)
-		if err != nil {
-			return nil
-		}
-		private = private || k == bind.Private
-	}
-	if !private {
+	if private, err := o.overPrivate(s, o.env); err != nil || !private {
 		return nil
 	}
 	columns, err := o.Columns(s.FromClause, o.env)
@@ -292,17 +285,17 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 		return d.scalar(l, s, conds)
 	case member:
 		x := d.outside(sqltree.Clone(l.Testexpr))
-		conds = append(conds, operator("=", sqltree.Clone(s.TargetList[0].GetResTarget().Val), x))
+		conds = append(conds, sqltree.Operation("=", sqltree.Clone(s.TargetList[0].GetResTarget().Val), x))
 		if d.failed || l.Testexpr.GetRowExpr() != nil {
 			return nil
 		}
-		if !o.holds[l] && !d.neverNull(s) {
+		if !o.holds[l] && d.selectsNull(s) {
 			o.refused = o.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}},
 				"a NULL among these private rows would decide for all public rows",
 				"Add WHERE … IS NOT NULL to the subquery, or write NOT EXISTS.")
 			return nil
 		}
-		return when(nullTest(l.Testexpr, pg_query.NullTestType_IS_NOT_NULL), d.exists(l, s, conds))
+		return sqltree.When(sqltree.NullTest(l.Testexpr, pg_query.NullTestType_IS_NOT_NULL), d.exists(l, s, conds), nil)
 	}
 	if d.failed {
 		return nil
@@ -323,7 +316,7 @@ func plain(s *pg_query.SelectStmt, rows bool) bool {
 // defined lists the names of all FROM items in a query.
 func defined(s *pg_query.SelectStmt) map[string]bool {
 	names := map[string]bool{}
-	sqltree.Visit(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: s}}, func(n *pg_query.Node) bool {
+	sqltree.Visit(sqltree.SelectNode(s), func(n *pg_query.Node) bool {
 		for _, it := range itemsOf([]*pg_query.Node{n}) {
 			names[it.name] = true
 		}

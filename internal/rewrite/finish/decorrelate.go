@@ -2,6 +2,7 @@ package finish
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -32,28 +33,24 @@ type outerColumn struct {
 // replaced reads the block's columns in place of those around the subquery. In subqueries of it, names without a table
 // are theirs.
 func (d *decorrelation) replaced(n *pg_query.Node, nested bool) *pg_query.Node {
-	if a := n.GetAExpr(); a != nil && !nested && a.Kind == pg_query.A_Expr_Kind_AEXPR_OP {
-		for _, side := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
+	if op := sqltree.Operator(n); op != "" && !nested {
+		for _, side := range []*pg_query.Node{n.GetAExpr().Lexpr, n.GetAExpr().Rexpr} {
 			if c := d.around(side.GetColumnRef(), false); c != nil {
-				c.strict = c.strict || comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()]
+				c.strict = c.strict || comparisonNames[op]
 			}
 		}
 	}
-	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if l := n.GetSubLink(); l != nil {
 			l.Testexpr = d.replaced(l.Testexpr, nested)
 			d.replaced(l.Subselect, true)
-			return n, false, nil
+			return n, false
 		}
 		if c := d.around(n.GetColumnRef(), nested); c != nil {
-			return sqltree.Clone(c.key), false, nil
+			return sqltree.Clone(c.key), false
 		}
-		return n, true, nil
+		return n, true
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
-	return out
 }
 
 var comparisonNames = map[string]bool{"=": true, "<": true, "<=": true, ">": true, ">=": true, "<>": true}
@@ -96,30 +93,26 @@ func (d *decorrelation) column(ref *pg_query.ColumnRef) *outerColumn {
 // outside reads the block's columns in an expression of the level around.
 func (d *decorrelation) outside(n *pg_query.Node) *pg_query.Node {
 	bare := n.GetColumnRef() != nil
-	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetSubLink() != nil {
 			d.failed = true
 		}
 		ref := n.GetColumnRef()
 		if ref == nil {
-			return n, true, nil
+			return n, true
 		}
 		c := d.column(ref)
 		if c == nil {
-			return n, false, nil
+			return n, false
 		}
 		c.strict = c.strict || bare
-		return sqltree.Clone(c.key), false, nil
+		return sqltree.Clone(c.key), false
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
-	return out
 }
 
 // block makes the query that releases outputs for every combination of the public columns.
 func (d *decorrelation) block(s *pg_query.SelectStmt, conds, outputs []*pg_query.Node) *pg_query.SelectStmt {
-	out := newSelect()
+	out := sqltree.NewSelect()
 	var on, where []*pg_query.Node
 	for _, cond := range conds {
 		if d.readsKey(cond) {
@@ -128,33 +121,28 @@ func (d *decorrelation) block(s *pg_query.SelectStmt, conds, outputs []*pg_query
 			where = append(where, cond)
 		}
 	}
-	from := product(sqltree.Clone(s).FromClause)
+	from := sqltree.Product(sqltree.Clone(s).FromClause)
 	if public := d.public(); len(public) > 0 {
-		from = join(pg_query.JoinType_JOIN_INNER, product(public), from, and(on))
+		from = sqltree.Join(pg_query.JoinType_JOIN_INNER, sqltree.Product(public), from, sqltree.And(on))
 	}
-	out.FromClause, out.WhereClause = []*pg_query.Node{from}, and(where)
+	out.FromClause, out.WhereClause = []*pg_query.Node{from}, sqltree.And(where)
 	for i, c := range d.columns {
-		out.TargetList = append(out.TargetList, target(fmt.Sprintf("k%d", i+1), sqltree.Clone(c.key)))
+		out.TargetList = append(out.TargetList, sqltree.Target(fmt.Sprintf("k%d", i+1), sqltree.Clone(c.key)))
 		out.GroupClause = append(out.GroupClause, sqltree.Clone(c.key))
 	}
 	for i, n := range outputs {
-		out.TargetList = append(out.TargetList, target(fmt.Sprintf("a%d", i+1), n))
+		out.TargetList = append(out.TargetList, sqltree.Target(fmt.Sprintf("a%d", i+1), n))
 	}
 	return out
 }
 
 func (d *decorrelation) readsKey(n *pg_query.Node) bool {
-	found := false
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		if ref := n.GetColumnRef(); ref != nil {
-			names := sqltree.StringList(ref.Fields)
-			for _, c := range d.columns {
-				found = found || len(names) == 2 && names[0] == "dpo_"+c.of.name
-			}
-		}
-		return !found
+	return sqltree.Any(n, func(n *pg_query.Node) bool {
+		names := sqltree.StringList(n.GetColumnRef().GetFields())
+		return len(names) == 2 && slices.ContainsFunc(d.columns, func(c outerColumn) bool {
+			return names[0] == "dpo_"+c.of.name
+		})
 	})
-	return found
 }
 
 // public lists the distinct values of the public columns, of each item by itself.
@@ -166,56 +154,34 @@ func (d *decorrelation) public() []*pg_query.Node {
 			continue
 		}
 		done[c.of.node] = true
-		s := newSelect()
+		s := sqltree.NewSelect()
 		s.DistinctClause = []*pg_query.Node{{}}
 		s.FromClause = []*pg_query.Node{sqltree.Clone(c.of.node)}
 		for i, o := range d.columns {
 			if o.of.node == c.of.node {
-				s.TargetList = append(s.TargetList, target(fmt.Sprintf("c%d", i+1), sqltree.Clone(o.original)))
+				s.TargetList = append(s.TargetList, sqltree.Target(fmt.Sprintf("c%d", i+1), sqltree.Clone(o.original)))
 			}
 		}
-		all = append(all, subselect(s, "dpo_"+c.of.name))
+		all = append(all, sqltree.Subselect(s, "dpo_"+c.of.name))
 	}
 	return all
 }
 
-// neverNull says that what IN compares is NULL in no row of the subquery: by schema, or by its WHERE.
-func (d *decorrelation) neverNull(s *pg_query.SelectStmt) bool {
-	column := func(n *pg_query.Node) *relation.Column {
-		ref := n.GetColumnRef()
-		if ref == nil || len(ref.Fields) > 2 {
-			return nil
-		}
-		names := append([]string{""}, sqltree.StringList(ref.Fields)...)
-		c, err := d.inner.Find(names[len(names)-2], names[len(names)-1])
-		if err != nil {
-			return nil
-		}
-		return c
-	}
+// selectsNull says that what a subquery selects may be NULL in one of its rows.
+func (d *decorrelation) selectsNull(s *pg_query.SelectStmt) bool {
 	x := s.TargetList[0].GetResTarget().GetVal()
-	c := column(x)
-	if c == nil || !c.Value.Nullable {
-		return c != nil || x.GetAConst() != nil && !x.GetAConst().Isnull
+	c, err := find(d.inner, x.GetColumnRef())
+	if err != nil || c == nil {
+		return x.GetAConst() == nil || x.GetAConst().Isnull
 	}
-	for _, q := range sqltree.Conjuncts(s.WhereClause) {
-		if t := q.GetNullTest(); t.GetNulltesttype() == pg_query.NullTestType_IS_NOT_NULL && column(t.GetArg()) == c {
-			return true
-		}
-		a := q.GetAExpr()
-		if a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] &&
-			(column(a.Lexpr) == c || column(a.Rexpr) == c) {
-			return true
-		}
-	}
-	return false
+	return !neverNull(d.inner, c, s.WhereClause)
 }
 
 // matches makes the conditions that find the combination of the row around.
 func (d *decorrelation) matches(alias string) []*pg_query.Node {
 	var all []*pg_query.Node
 	for i, c := range d.columns {
-		same := operator("=", sqltree.ColumnRef(alias, fmt.Sprintf("k%d", i+1)), sqltree.Clone(c.original))
+		same := sqltree.Operation("=", sqltree.ColumnRef(alias, fmt.Sprintf("k%d", i+1)), sqltree.Clone(c.original))
 		if !c.strict {
 			same.GetAExpr().Kind = pg_query.A_Expr_Kind_AEXPR_NOT_DISTINCT
 		}
@@ -227,14 +193,13 @@ func (d *decorrelation) matches(alias string) []*pg_query.Node {
 // exists asks whether the released number of rows can be told from that of no rows: where it cannot, the block has no
 // row (docs/privacy.md P17a).
 func (d *decorrelation) exists(l *pg_query.SubLink, s *pg_query.SelectStmt, conds []*pg_query.Node) *pg_query.Node {
-	block, alias := d.block(s, conds, []*pg_query.Node{countRows()}), d.alias("b")
+	block, alias := d.block(s, conds, []*pg_query.Node{sqltree.CountRows()}), d.alias("b")
 	d.compare[block] = true
-	out := newSelect()
-	out.TargetList = []*pg_query.Node{target("", pg_query.MakeAConstIntNode(1, -1))}
-	out.FromClause = []*pg_query.Node{subselect(block, alias)}
-	out.WhereClause = and(append(d.matches(alias), operator(">", sqltree.ColumnRef(alias, "a1"),
-		pg_query.MakeAConstIntNode(0, -1))))
-	return sublink(pg_query.SubLinkType_EXISTS_SUBLINK, out, l.Location)
+	out := sqltree.NewSelect(sqltree.Target("", sqltree.Integer(1)))
+	out.FromClause = []*pg_query.Node{sqltree.Subselect(block, alias)}
+	out.WhereClause = sqltree.And(append(d.matches(alias), sqltree.Operation(">", sqltree.ColumnRef(alias, "a1"),
+		sqltree.Integer(0))))
+	return sqltree.SubLink(pg_query.SubLinkType_EXISTS_SUBLINK, out, l.Location)
 }
 
 // scalar reads the released aggregates: over no rows a count is 0 and any other NULL, or all are if it is grouped.
@@ -243,41 +208,37 @@ func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 	alias, counts := d.alias("b"), true
 	var outputs []*pg_query.Node
 	t := s.TargetList[0].GetResTarget()
-	value, err := sqltree.RewriteNode(sqltree.Clone(t.Val), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	value := sqltree.Replace(sqltree.Clone(t.Val), func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if sqltree.IsAggregate(n) {
 			outputs = append(outputs, d.replaced(sqltree.Clone(n), false))
 			read := sqltree.ColumnRef(alias, fmt.Sprintf("a%d", len(outputs)))
 			if sqltree.FunctionName(n.GetFuncCall()) == "count" && !d.grouped {
-				read = coalesce(read, pg_query.MakeAConstIntNode(0, -1))
+				read = sqltree.Coalesce(read, sqltree.Integer(0))
 			} else {
 				counts = false
 			}
-			return read, false, nil
+			return read, false
 		}
 		if n.GetSubLink() != nil {
 			d.failed = true
 		}
 		if c := d.around(n.GetColumnRef(), false); c != nil {
-			return sqltree.Clone(c.original), false, nil
+			return sqltree.Clone(c.original), false
 		}
-		return n, n.GetColumnRef() == nil, nil
+		return n, n.GetColumnRef() == nil
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
 	if d.failed || len(d.columns) == 0 {
 		return nil
 	}
-	one, out, block := newSelect(), newSelect(), d.block(s, conds, outputs)
+	out, block := sqltree.NewSelect(sqltree.Target(sqltree.OutputName(t), value)), d.block(s, conds, outputs)
 	d.every[block] = counts
+	from, on := sqltree.Subselect(block, alias), sqltree.And(d.matches(alias))
 	if d.grouped {
-		out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
-		out.FromClause, out.WhereClause = []*pg_query.Node{subselect(block, alias)}, and(d.matches(alias))
-		return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
+		out.WhereClause = on
+	} else { // it has a row where there are no rows, too
+		one := sqltree.Subselect(sqltree.NewSelect(sqltree.Target("one", sqltree.Integer(1))), d.alias("o"))
+		from = sqltree.Join(pg_query.JoinType_JOIN_LEFT, one, from, on)
 	}
-	one.TargetList = []*pg_query.Node{target("one", pg_query.MakeAConstIntNode(1, -1))}
-	out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
-	out.FromClause = []*pg_query.Node{join(pg_query.JoinType_JOIN_LEFT, subselect(one, d.alias("o")),
-		subselect(block, alias), and(d.matches(alias)))}
-	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
+	out.FromClause = []*pg_query.Node{from}
+	return sqltree.SubLink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
 }

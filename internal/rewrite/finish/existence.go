@@ -20,32 +20,25 @@ func (c *correlator) existence(s *pg_query.SelectStmt) (limit int) {
 	}
 	limit = int(s.LimitCount.GetParamRef().GetNumber())
 	one := s.LimitCount.GetAConst().GetIval().GetIval() == 1 || limit > 0
-	if !one || s.LimitOption != pg_query.LimitOption_LIMIT_OPTION_COUNT || !constants(s.TargetList) || !onlyRows(s) {
+	bare := sqltree.Clone(s)
+	bare.WithClause, bare.LimitCount = nil, nil
+	if !one || s.LimitOption != pg_query.LimitOption_LIMIT_OPTION_COUNT || !constants(s.TargetList) ||
+		!plain(bare, true) || sqltree.Aggregates(s) {
 		return 0
 	}
 	private, err := c.overPrivate(s, bind.WithCTEs(s.WithClause, nil))
 	if err != nil || !private {
 		return 0
 	}
-	rows.TargetList = []*pg_query.Node{target("", pg_query.MakeAConstIntNode(1, -1))}
-	s.FromClause, s.SortClause, s.WhereClause = nil, nil, sublink(pg_query.SubLinkType_EXISTS_SUBLINK, rows, -1)
+	rows.TargetList = []*pg_query.Node{sqltree.Target("", sqltree.Integer(1))}
+	s.FromClause, s.SortClause, s.WhereClause = nil, nil, sqltree.SubLink(pg_query.SubLinkType_EXISTS_SUBLINK, rows, -1)
 	return limit
-}
-
-// onlyRows says that a query has no clauses but SELECT, FROM, WHERE, ORDER BY, LIMIT and WITH.
-func onlyRows(s *pg_query.SelectStmt) bool {
-	return s.Op == pg_query.SetOperation_SETOP_NONE && len(s.DistinctClause) == 0 && len(s.GroupClause) == 0 &&
-		s.HavingClause == nil && len(s.WindowClause) == 0 &&
-		len(s.LockingClause) == 0 && s.LimitOffset == nil && s.IntoClause == nil && !sqltree.Aggregates(s)
 }
 
 // constants says that all outputs are constants, and that there is one.
 func constants(targets []*pg_query.Node) bool {
 	for _, t := range targets {
-		x := t.GetResTarget().GetVal()
-		for x.GetTypeCast() != nil {
-			x = x.GetTypeCast().Arg
-		}
+		x := uncast(t.GetResTarget().GetVal())
 		if x.GetAConst() == nil && x.GetParamRef() == nil {
 			return false
 		}

@@ -1,6 +1,8 @@
 package finish
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
@@ -47,16 +49,12 @@ func (c *correlator) lookUpAggregates(s *pg_query.SelectStmt, e *bind.Env) {
 }
 
 func hasScalarSubquery(s *pg_query.SelectStmt) bool {
-	found := false
-	for _, list := range [][]*pg_query.Node{{s.WhereClause, s.HavingClause}, s.TargetList, s.GroupClause, s.SortClause} {
-		for _, n := range list {
-			sqltree.Visit(n, func(n *pg_query.Node) bool {
-				found = found || n.GetSubLink().GetSubLinkType() == pg_query.SubLinkType_EXPR_SUBLINK
-				return !found
-			})
-		}
+	scalar := func(n *pg_query.Node) bool {
+		return n.GetSubLink().GetSubLinkType() == pg_query.SubLinkType_EXPR_SUBLINK
 	}
-	return found
+	return slices.ContainsFunc(
+		slices.Concat([]*pg_query.Node{s.WhereClause, s.HavingClause}, s.TargetList, s.GroupClause, s.SortClause),
+		func(n *pg_query.Node) bool { return sqltree.Any(n, scalar) })
 }
 
 // outputs rewrites what is computed of rows: all outputs or, where the query aggregates, its group keys and the
@@ -67,18 +65,8 @@ func (m *aggregateLookup) outputs() {
 		rewrite = m.below
 		m.groupKeys()
 	}
-	for _, n := range m.s.TargetList {
-		t := n.GetResTarget()
-		name := sqltree.OutputName(t)
-		if val := rewrite(t.Val); val != t.Val {
-			t.Val, t.Name = val, name
-		}
-	}
-	for _, list := range [][]*pg_query.Node{m.s.GroupClause, m.s.SortClause} {
-		for i := range list {
-			list[i] = rewrite(list[i])
-		}
-	}
+	replaceOutputs(m.s, rewrite)
+	replaceEach(m.s.GroupClause, rewrite)
 	m.s.HavingClause = rewrite(m.s.HavingClause)
 }
 
@@ -105,7 +93,7 @@ func (m *aggregateLookup) groupKeys() {
 
 // below rewrites what an expression above the groups reads of their rows.
 func (m *aggregateLookup) below(n *pg_query.Node) *pg_query.Node {
-	return rewriteTree(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetNode() == nil || n.GetSubLink() != nil || n.GetRangeSubselect() != nil {
 			return n, false
 		}
@@ -127,7 +115,7 @@ func (m *aggregateLookup) below(n *pg_query.Node) *pg_query.Node {
 // rewritten rewrites the subqueries of an expression over rows. What an expression computes of one and of constants
 // alone is computed with it.
 func (m *aggregateLookup) rewritten(n *pg_query.Node) *pg_query.Node {
-	return rewriteTree(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetNode() == nil || n.GetRangeSubselect() != nil {
 			return n, false
 		}
@@ -145,21 +133,6 @@ func (m *aggregateLookup) rewritten(n *pg_query.Node) *pg_query.Node {
 		}
 		return n, l == nil
 	})
-}
-
-// rewriteTree is sqltree.RewriteNode for what cannot fail.
-func rewriteTree(n *pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, bool)) *pg_query.Node {
-	if n.GetNode() == nil {
-		return n
-	}
-	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
-		x, below := f(n)
-		return x, below, nil
-	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
-	return out
 }
 
 // onlySubquery finds the one subquery of an expression that reads nothing else but constants, a scalar one; nil where
@@ -198,7 +171,7 @@ func (m *aggregateLookup) joinedAggregate(n *pg_query.Node, sub *pg_query.Select
 	if len(keys) == 0 {
 		return nil
 	}
-	computed := rewriteTree(sqltree.Clone(n), func(n *pg_query.Node) (*pg_query.Node, bool) {
+	computed := sqltree.Replace(sqltree.Clone(n), func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetSubLink() != nil {
 			return sqltree.Clone(sub.TargetList[0].GetResTarget().Val), false
 		}
@@ -215,26 +188,18 @@ func (m *aggregateLookup) joinedAggregate(n *pg_query.Node, sub *pg_query.Select
 	alias := m.alias("m")
 	var on []*pg_query.Node
 	for i, k := range keys {
-		on = append(on, operator("=", sqltree.ColumnRef(alias, lookupKey(i)), k.outer))
+		on = append(on, sqltree.Operation("=", sqltree.ColumnRef(alias, lookupKey(i)), k.outer))
 	}
 	m.joins = append(m.joins, func(from *pg_query.Node) *pg_query.Node {
-		return join(pg_query.JoinType_JOIN_LEFT, from, subselect(stage, alias), and(on))
+		return sqltree.Join(pg_query.JoinType_JOIN_LEFT, from, sqltree.Subselect(stage, alias), sqltree.And(on))
 	})
 	x := sqltree.ColumnRef(alias, sqltree.OutputName(stage.TargetList[len(keys)].GetResTarget()))
 	x.GetColumnRef().Location = int32(sqltree.LocationOf(n))
 	if otherwise == nil {
 		return x
 	}
-	missing := &pg_query.CaseWhen{
-		Expr:   nullTest(sqltree.ColumnRef(alias, lookupKey(0)), pg_query.NullTestType_IS_NULL),
-		Result: otherwise,
-	}
-	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{
-		CaseExpr: &pg_query.CaseExpr{
-			Args:      []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: missing}}},
-			Defresult: x,
-		},
-	}}
+	return sqltree.When(sqltree.NullTest(sqltree.ColumnRef(alias, lookupKey(0)), pg_query.NullTestType_IS_NULL),
+		otherwise, x)
 }
 
 // join adds the lookup queries to FROM. Several items become one, joined by the conditions on them: what tells a row's
@@ -249,9 +214,9 @@ func (m *aggregateLookup) join(conds []*pg_query.Node) {
 			kept = append(kept, c)
 		}
 	}
-	from := product(s.FromClause)
+	from := sqltree.Product(s.FromClause)
 	if len(s.FromClause) > 1 {
-		from.GetJoinExpr().Quals = and(on)
+		from.GetJoinExpr().Quals = sqltree.And(on)
 	}
 	for _, add := range m.joins {
 		from = add(from)
@@ -264,8 +229,8 @@ func (m *aggregateLookup) join(conds []*pg_query.Node) {
 			continue
 		}
 		for _, c := range m.columns.Visible() { // * has not the columns of the lookup queries
-			targets = append(targets, target(c.Name, sqltree.ColumnRef(c.Table, c.Name)))
+			targets = append(targets, sqltree.Target(c.Name, sqltree.ColumnRef(c.Table, c.Name)))
 		}
 	}
-	s.TargetList, s.FromClause, s.WhereClause = targets, []*pg_query.Node{from}, and(kept)
+	s.TargetList, s.FromClause, s.WhereClause = targets, []*pg_query.Node{from}, sqltree.And(kept)
 }

@@ -2,6 +2,7 @@ package finish
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -26,16 +27,11 @@ func (m *aggregateLookup) keys(sub *pg_query.SelectStmt) (keys []keyPair, conds 
 	if sub == nil || !plain(sub, false) || !sqltree.Aggregates(sub) || len(sub.TargetList) != 1 {
 		return nil, nil
 	}
-	private := false
-	for _, n := range sub.FromClause {
-		k, err := m.KindOfItem(n, m.env)
-		if err != nil {
-			return nil, nil
-		}
-		private = private || k == bind.Private
+	if private, err := m.overPrivate(sub, m.env); err != nil || !private {
+		return nil, nil
 	}
 	own, err := m.Columns(sub.FromClause, m.env)
-	if err != nil || !private || own.UnitName != m.columns.UnitName {
+	if err != nil || own.UnitName != m.columns.UnitName {
 		return nil, nil
 	}
 	if reads, ok := m.reads(sub.TargetList[0].GetResTarget().Val, own); !ok || reads.outer {
@@ -85,12 +81,10 @@ func (m *aggregateLookup) reads(n *pg_query.Node, own *relation.Relation) (r rea
 
 // find resolves a name; nil where there is no such column.
 func find(r *relation.Relation, ref *pg_query.ColumnRef) (*relation.Column, error) {
-	for _, f := range ref.Fields {
-		if f.GetString_() == nil {
-			return nil, nil
-		}
+	if slices.ContainsFunc(ref.GetFields(), func(f *pg_query.Node) bool { return f.GetString_() == nil }) {
+		return nil, nil
 	}
-	switch names := sqltree.StringList(ref.Fields); len(names) {
+	switch names := sqltree.StringList(ref.GetFields()); len(names) {
 	case 1:
 		return r.Find("", names[0])
 	case 2:
@@ -102,11 +96,11 @@ func find(r *relation.Relation, ref *pg_query.ColumnRef) (*relation.Column, erro
 // keyPair reads a condition inner = outer, where a row outside equals at most one of several keys that differ
 // (docs/privacy.md P4).
 func (m *aggregateLookup) keyPair(n *pg_query.Node, own *relation.Relation) (k keyPair, ok bool) {
-	a := n.GetAExpr()
-	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+	sides := sqltree.Equality(n)
+	if sides == nil {
 		return k, false
 	}
-	for _, k := range []keyPair{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
+	for _, k := range []keyPair{{sides[0], sides[1]}, {sides[1], sides[0]}} {
 		inner, _ := m.reads(k.inner, own)
 		outer, _ := m.reads(k.outer, own)
 		if !inner.inner || inner.outer || outer.inner || !outer.outer {
@@ -122,26 +116,26 @@ func (m *aggregateLookup) keyPair(n *pg_query.Node, own *relation.Relation) (k k
 func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_query.Node,
 	value *pg_query.Node,
 ) *pg_query.SelectStmt {
-	s := newSelect()
+	s := sqltree.NewSelect()
 	s.FromClause = sqltree.Clone(sub).FromClause
 	public := m.publicKeys(keys)
 	alias := ""
 	if public != nil {
 		alias = m.alias("o")
-		s.FromClause = append(s.FromClause, subselect(public, alias))
+		s.FromClause = append(s.FromClause, sqltree.Subselect(public, alias))
 	}
 	for i, k := range keys {
 		key := k.inner
 		if public != nil {
 			key = sqltree.ColumnRef(alias, lookupKey(i))
-			conds = append(conds, operator("=", k.inner, sqltree.Clone(key)))
+			conds = append(conds, sqltree.Operation("=", k.inner, sqltree.Clone(key)))
 		}
-		s.TargetList = append(s.TargetList, target(lookupKey(i), key))
+		s.TargetList = append(s.TargetList, sqltree.Target(lookupKey(i), key))
 		s.GroupClause = append(s.GroupClause, sqltree.Clone(key))
 	}
 	name := "released " + sqltree.OutputName(sub.TargetList[0].GetResTarget()) // refusals show it, and no column has it
-	s.TargetList = append(s.TargetList, target(name, value))
-	s.WhereClause = and(conds)
+	s.TargetList = append(s.TargetList, sqltree.Target(name, value))
+	s.WhereClause = sqltree.And(conds)
 	return s
 }
 
@@ -149,7 +143,7 @@ func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds 
 // not of one.
 func (m *aggregateLookup) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 	var of *pg_query.Node
-	s := newSelect()
+	s := sqltree.NewSelect()
 	s.DistinctClause = []*pg_query.Node{{}}
 	for i, k := range keys {
 		item := m.publicItem(k.outer)
@@ -157,7 +151,7 @@ func (m *aggregateLookup) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 			return nil
 		}
 		of = item
-		s.TargetList = append(s.TargetList, target(lookupKey(i), sqltree.Clone(k.outer)))
+		s.TargetList = append(s.TargetList, sqltree.Target(lookupKey(i), sqltree.Clone(k.outer)))
 	}
 	var where []*pg_query.Node
 	for _, c := range sqltree.Conjuncts(m.s.WhereClause) {
@@ -165,7 +159,7 @@ func (m *aggregateLookup) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 			where = append(where, sqltree.Clone(c))
 		}
 	}
-	s.FromClause, s.WhereClause = []*pg_query.Node{sqltree.Clone(of)}, and(where)
+	s.FromClause, s.WhereClause = []*pg_query.Node{sqltree.Clone(of)}, sqltree.And(where)
 	return s
 }
 

@@ -19,85 +19,56 @@ var strict = []string{
 func overNoRows(n *pg_query.Node) (x *pg_query.Node, ok bool) {
 	if sqltree.IsAggregate(n) {
 		if sqltree.FunctionName(n.GetFuncCall()) == "count" {
-			return typed(pg_query.MakeAConstIntNode(0, -1), "int8"), true
+			return sqltree.Cast(sqltree.Integer(0), "int8"), true
 		}
 		return nil, true
 	}
-	switch v := n.GetNode().(type) {
+	out := sqltree.Clone(n)
+	switch v := out.GetNode().(type) {
 	case *pg_query.Node_AConst, *pg_query.Node_ParamRef:
-		return sqltree.Clone(n), !n.GetAConst().GetIsnull()
+		return out, !n.GetAConst().GetIsnull()
 	case *pg_query.Node_TypeCast:
-		x, ok = overNoRows(v.TypeCast.Arg)
-		if x == nil {
-			return nil, ok
-		}
-		out := sqltree.Clone(n)
-		out.GetTypeCast().Arg = x
-		return out, ok
+		return strictOver(out, &v.TypeCast.Arg)
 	case *pg_query.Node_AExpr:
-		args := []*pg_query.Node{v.AExpr.Lexpr, v.AExpr.Rexpr}
-		if v.AExpr.Kind != pg_query.A_Expr_Kind_AEXPR_OP {
-			return nil, false
+		if sqltree.Operator(n) != "" {
+			return strictOver(out, &v.AExpr.Lexpr, &v.AExpr.Rexpr)
 		}
-		if args, ok = strictOver(args); !ok || args == nil {
-			return nil, ok
-		}
-		out := sqltree.Clone(n)
-		out.GetAExpr().Lexpr, out.GetAExpr().Rexpr = args[0], args[1]
-		return out, true
 	case *pg_query.Node_FuncCall:
-		if v.FuncCall.Over != nil || !slices.Contains(strict, sqltree.FunctionName(v.FuncCall)) {
-			return nil, false
+		if v.FuncCall.Over == nil && slices.Contains(strict, sqltree.FunctionName(v.FuncCall)) {
+			var args []**pg_query.Node
+			for i := range v.FuncCall.Args {
+				args = append(args, &v.FuncCall.Args[i])
+			}
+			return strictOver(out, args...)
 		}
-		args, ok := strictOver(v.FuncCall.Args)
-		if !ok || args == nil {
-			return nil, ok
-		}
-		out := sqltree.Clone(n)
-		out.GetFuncCall().Args = args
-		return out, true
 	case *pg_query.Node_CoalesceExpr:
-		known, ok := knownOver(v.CoalesceExpr.Args)
-		if known == nil {
-			return nil, ok
-		}
-		return coalesce(known...), true
+		return knownOver(out, &v.CoalesceExpr.Args)
 	case *pg_query.Node_MinMaxExpr:
-		known, ok := knownOver(v.MinMaxExpr.Args)
-		if known == nil {
-			return nil, ok
-		}
-		out := sqltree.Clone(n)
-		out.GetMinMaxExpr().Args = known
-		return out, true
+		return knownOver(out, &v.MinMaxExpr.Args)
 	}
 	return nil, false
 }
 
-// strictOver does it for the operands of what is NULL where one is; nil: one is.
-func strictOver(args []*pg_query.Node) (out []*pg_query.Node, ok bool) {
-	null := false
-	for _, a := range args {
-		if a.GetNode() == nil { // of an operator with one operand
-			out = append(out, a)
+// strictOver does it in the operands of what is NULL where one is.
+func strictOver(of *pg_query.Node, operands ...**pg_query.Node) (x *pg_query.Node, ok bool) {
+	for _, a := range operands {
+		if (*a).GetNode() == nil { // of an operator with one operand
 			continue
 		}
-		x, ok := overNoRows(a)
-		if !ok {
+		if *a, ok = overNoRows(*a); !ok {
 			return nil, false
 		}
-		null = null || x == nil
-		out = append(out, x)
+		if *a == nil {
+			of = nil
+		}
 	}
-	if null {
-		return nil, true
-	}
-	return out, true
+	return of, true
 }
 
-// knownOver does it for the operands of what leaves out those that are NULL: COALESCE, LEAST and GREATEST.
-func knownOver(args []*pg_query.Node) (known []*pg_query.Node, ok bool) {
-	for _, a := range args {
+// knownOver does it in the operands of what leaves out those that are NULL: COALESCE, LEAST and GREATEST.
+func knownOver(of *pg_query.Node, operands *[]*pg_query.Node) (x *pg_query.Node, ok bool) {
+	var known []*pg_query.Node
+	for _, a := range *operands {
 		x, ok := overNoRows(a)
 		if !ok {
 			return nil, false
@@ -106,12 +77,8 @@ func knownOver(args []*pg_query.Node) (known []*pg_query.Node, ok bool) {
 			known = append(known, x)
 		}
 	}
-	return known, true
-}
-
-// typed casts to a type of pg_catalog.
-func typed(x *pg_query.Node, name string) *pg_query.Node {
-	return &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: x, TypeName: &pg_query.TypeName{
-		Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(name)}, Typemod: -1,
-	}}}}
+	if *operands = known; known == nil {
+		return nil, true
+	}
+	return of, true
 }

@@ -1,6 +1,8 @@
 package finish
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
@@ -10,19 +12,10 @@ import (
 // oneValue says that a key of GROUP BY has one value in all rows of the subquery: its WHERE equates it with a public
 // column of the row around. So there is one group, or none.
 func (d *decorrelation) oneValue(key, where *pg_query.Node) bool {
-	if key.GetColumnRef() == nil {
-		return false
-	}
-	for _, cond := range sqltree.Conjuncts(where) {
-		a := cond.GetAExpr()
-		if a.GetKind() != pg_query.A_Expr_Kind_AEXPR_OP || a.Name[len(a.Name)-1].GetString_().GetSval() != "=" {
-			continue
-		}
-		if d.equates(key, a.Lexpr, a.Rexpr) || d.equates(key, a.Rexpr, a.Lexpr) {
-			return true
-		}
-	}
-	return false
+	return key.GetColumnRef() != nil && slices.ContainsFunc(sqltree.Conjuncts(where), func(n *pg_query.Node) bool {
+		sides := sqltree.Equality(n)
+		return sides != nil && (d.equates(key, sides[0], sides[1]) || d.equates(key, sides[1], sides[0]))
+	})
 }
 
 // equates says that inner is the key, and that only one of its values can be equal to a public column around.

@@ -48,7 +48,7 @@ func (in *names) sorted(x *pg_query.Node) *Formula {
 // rowsAreGroups says that a query has a row for each group of one block, but for those that its own LIMIT leaves out.
 func (in *names) rowsAreGroups(outermost bool) bool {
 	s := in.query
-	several := func(t *pg_query.Node) bool { return !star(t.GetResTarget().Val) && returnsRows(t) }
+	several := func(t *pg_query.Node) bool { return !sqltree.Star(t.GetResTarget().Val) && returnsRows(t) }
 	switch {
 	case s.Op != pg_query.SetOperation_SETOP_NONE, len(s.DistinctClause) > 0, s.HavingClause != nil, s.LimitOffset != nil,
 		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0,

@@ -92,26 +92,21 @@ func (c *cutter) publicQuery(b *relation.Base, query *pg_query.SelectStmt, text 
 
 // namesPublic says that a query names public tables of the policy alone, and queries of its own WITH.
 func namesPublic(b *relation.Base, query *pg_query.SelectStmt) bool {
-	tree := &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}}
-	ctes, public := map[string]bool{}, true
+	tree, ctes := sqltree.SelectNode(query), map[string]bool{}
 	sqltree.Visit(tree, func(n *pg_query.Node) bool {
 		if c := n.GetCommonTableExpr(); c != nil {
 			ctes[c.Ctename] = true
 		}
 		return true
 	})
-	sqltree.Visit(tree, func(n *pg_query.Node) bool {
+	return !sqltree.Any(tree, func(n *pg_query.Node) bool {
 		v := n.GetRangeVar()
 		if v == nil {
-			return public
+			return false
 		}
 		t := b.Table(v)
-		if b.View(v) != nil || t != nil && !t.Public || t == nil && (v.Schemaname != "" || !ctes[v.Relname]) {
-			public = false
-		}
-		return public
+		return b.View(v) != nil || t != nil && !t.Public || t == nil && (v.Schemaname != "" || !ctes[v.Relname])
 	})
-	return public
 }
 
 // plainTexts refuses texts under a collation of their own: constants have the database's. Two columns of which neither

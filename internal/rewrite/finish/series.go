@@ -37,7 +37,7 @@ func seriesOfOutputs(s *pg_query.SelectStmt) {
 	for _, n := range s.TargetList {
 		t := n.GetResTarget()
 		t.Name = sqltree.OutputName(t)
-		t.Val = rewriteTree(t.Val, func(n *pg_query.Node) (*pg_query.Node, bool) {
+		t.Val = sqltree.Replace(t.Val, func(n *pg_query.Node) (*pg_query.Node, bool) {
 			if !isSeries(n) {
 				return n, true
 			}

@@ -278,17 +278,14 @@ func sameExpression(a, b *pg_query.Node) bool {
 
 // returnsRows says that an output may make several rows of one. A function that is not known to does.
 func returnsRows(n *pg_query.Node) bool {
-	found := n.GetResTarget().GetVal().GetColumnRef().GetFields() != nil &&
-		n.GetResTarget().GetVal().GetColumnRef().Fields[0].GetAStar() != nil
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		if f := n.GetFuncCall(); f != nil {
-			switch sqltree.FunctionName(f) {
-			case "generate_series", "unnest", "generate_subscripts", "regexp_matches", "regexp_split_to_table",
-				"string_to_table", "jsonb_array_elements", "json_array_elements":
-				found = true
-			}
-		}
-		return !found && n.GetSubLink() == nil
+	fields := n.GetResTarget().GetVal().GetColumnRef().GetFields()
+	return len(fields) > 0 && fields[0].GetAStar() != nil || sqltree.AnyOutside(n, func(n *pg_query.Node) bool {
+		f := n.GetFuncCall()
+		return f != nil && slices.Contains(setReturning, sqltree.FunctionName(f))
 	})
-	return found
+}
+
+var setReturning = []string{
+	"generate_series", "unnest", "generate_subscripts", "regexp_matches", "regexp_split_to_table", "string_to_table",
+	"jsonb_array_elements", "json_array_elements",
 }

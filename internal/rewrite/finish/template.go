@@ -17,23 +17,15 @@ import (
 
 // stubs replaces the placeholders in the tree by subselects without a table, which pass the check of names.
 func (b *finisher) stubs(tree *pg_query.SelectStmt) {
-	stub := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	sqltree.Replace(sqltree.SelectNode(tree), func(n *pg_query.Node) (*pg_query.Node, bool) {
 		v := n.GetRangeVar()
 		if v == nil || !strings.HasPrefix(v.Relname, blockPrefix) {
-			return n, true, nil
+			return n, true
 		}
-		target := &pg_query.ResTarget{Name: v.Relname, Val: pg_query.MakeAConstIntNode(1, -1)}
-		return &pg_query.Node{Node: &pg_query.Node_RangeSubselect{RangeSubselect: &pg_query.RangeSubselect{
-			Alias: v.Alias,
-			Subquery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: &pg_query.SelectStmt{
-				LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT, Op: pg_query.SetOperation_SETOP_NONE,
-				TargetList: []*pg_query.Node{{Node: &pg_query.Node_ResTarget{ResTarget: target}}},
-			}}},
-		}}}, false, nil
-	}
-	if err := sqltree.RewriteNodes(tree.ProtoReflect(), stub); err != nil {
-		panic(err) // the callback gives none
-	}
+		stub := sqltree.Subselect(sqltree.NewSelect(sqltree.Target(v.Relname, sqltree.Integer(1))), "")
+		stub.GetRangeSubselect().Alias = v.Alias
+		return stub, false
+	})
 }
 
 // Template is a statement that was cut at its release blocks: the same for all values of its parameters.
@@ -127,7 +119,7 @@ func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Templ
 		return nil, err
 	}
 	b.stubs(tree)
-	t.clock = sqltree.ReadsClock(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: tree}})
+	t.clock = sqltree.ReadsClock(sqltree.SelectNode(tree))
 	text, err := sqltree.Deparse(tree)
 	if err != nil {
 		return nil, err

@@ -83,28 +83,20 @@ func (o *grouped) named(n *pg_query.Node) *pg_query.Node {
 
 // keys puts the keys of the groups in place of their names in a list of expressions; false: others are read.
 func (o *grouped) keys(list []*pg_query.Node) bool {
-	keys := true
 	for i := range list {
-		sqltree.Visit(list[i], func(n *pg_query.Node) bool {
+		if sqltree.Any(list[i], func(n *pg_query.Node) bool {
 			x := o.named(n)
-			aggregated := x != nil && (sqltree.HasWindow(x) ||
-				sqltree.Aggregates(&pg_query.SelectStmt{TargetList: []*pg_query.Node{x}}))
-			keys = keys && n.GetSubLink() == nil && (n.GetColumnRef() == nil || x != nil && !aggregated)
-			return keys
-		})
-		if !keys {
+			return n.GetSubLink() != nil || n.GetColumnRef() != nil && x == nil ||
+				x != nil && (sqltree.HasWindow(x) || sqltree.Aggregates(sqltree.NewSelect(x)))
+		}) {
 			return false
 		}
-		var err error
-		list[i], err = sqltree.RewriteNode(list[i], func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		list[i] = sqltree.Replace(list[i], func(n *pg_query.Node) (*pg_query.Node, bool) {
 			if x := o.named(n); x != nil {
-				return sqltree.Clone(x), false, nil
+				return sqltree.Clone(x), false
 			}
-			return n, true, nil
+			return n, true
 		})
-		if err != nil {
-			panic(err) // the callback gives none
-		}
 	}
 	return true
 }
@@ -117,13 +109,13 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 	}
 	inner := sqltree.Clone(of.groups)
 	moved := func(n *pg_query.Node, name string) *pg_query.Node {
-		out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 			x := of.movedEnd(n.GetFuncCall())
 			if x == nil {
 				if n.GetTypeCast() == nil {
 					name = ""
 				}
-				return n, n.GetSubLink() == nil, nil
+				return n, n.GetSubLink() == nil
 			}
 			if name == "" {
 				name = "sum"
@@ -134,13 +126,9 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 			}) {
 				name = c.alias("w")
 			}
-			inner.TargetList = append(inner.TargetList, target(name, x))
-			return sqltree.ColumnRef(of.table, name), false, nil
+			inner.TargetList = append(inner.TargetList, sqltree.Target(name, x))
+			return sqltree.ColumnRef(of.table, name), false
 		})
-		if err != nil {
-			panic(err) // the callback gives none
-		}
-		return out
 	}
 	for i, t := range list {
 		r := t.GetResTarget()
@@ -155,7 +143,7 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 		sort[i] = moved(sort[i], "")
 	}
 	if len(inner.TargetList) > len(of.groups.TargetList) {
-		s.TargetList, s.SortClause, s.FromClause = list, sort, []*pg_query.Node{subselect(inner, of.table)}
+		s.TargetList, s.SortClause, s.FromClause = list, sort, []*pg_query.Node{sqltree.Subselect(inner, of.table)}
 	}
 }
 
@@ -197,19 +185,17 @@ func (o *grouped) moved(f *pg_query.FuncCall) *pg_query.Node {
 func (o *grouped) expanded(targets []*pg_query.Node) (list []*pg_query.Node, ok bool) {
 	ok = true
 	for _, t := range targets {
-		fields := t.GetResTarget().GetVal().GetColumnRef().GetFields()
-		if len(fields) == 0 || fields[len(fields)-1].GetAStar() == nil {
-			sqltree.Visit(t, func(n *pg_query.Node) bool {
+		if !sqltree.Star(t.GetResTarget().GetVal()) {
+			ok = ok && !sqltree.Any(t, func(n *pg_query.Node) bool {
 				names := sqltree.StringList(n.GetColumnRef().GetFields())
-				ok = ok && (len(names) != 1 || names[0] != o.table || o.named(n) != nil)
-				return ok
+				return len(names) == 1 && names[0] == o.table && o.named(n) == nil
 			})
 			list = append(list, sqltree.Clone(t))
 			continue
 		}
 		for _, t := range o.groups.TargetList {
 			name := sqltree.OutputName(t.GetResTarget())
-			list = append(list, target(name, sqltree.ColumnRef(o.table, name)))
+			list = append(list, sqltree.Target(name, sqltree.ColumnRef(o.table, name)))
 		}
 	}
 	return list, ok
@@ -267,46 +253,31 @@ func overAll(f *pg_query.FuncCall) bool {
 // replaceSums replaces sums of what adds up over groups, and the ends of their intervals, in what a query selects and
 // sorts by. Outputs keep their names.
 func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg_query.FuncCall) (x *pg_query.Node)) {
-	replaced := func(n *pg_query.Node) *pg_query.Node {
-		if n.GetNode() == nil {
-			return n
+	for i, t := range s.TargetList {
+		if sum := uncast(t.GetResTarget().Val).GetFuncCall(); plainSum(sum) && of(sum) != nil {
+			c.ended(s, i)
 		}
-		out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	}
+	replaceOutputs(s, func(n *pg_query.Node) *pg_query.Node {
+		return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 			f := n.GetFuncCall()
 			what := bind.IntervalFunction(f)
 			if what != "" && len(f.Args) == 1 {
 				f = f.Args[0].GetFuncCall()
 			}
 			if !plainSum(f) {
-				return n, n.GetSubLink() == nil, nil
+				return n, n.GetSubLink() == nil
 			}
 			x := of(f)
 			if x != nil && what != "" {
 				x = sqltree.OwnCall("interval_"+string(what), sqltree.Clone(x))
 			}
 			if x != nil {
-				return c.total(groups, x, f), false, nil
+				return c.total(groups, x, f), false
 			}
-			return n, true, nil
+			return n, true
 		})
-		if err != nil {
-			panic(err) // the callback gives none
-		}
-		return out
-	}
-	for i, t := range s.TargetList {
-		r := t.GetResTarget()
-		name, sum := sqltree.OutputName(r), uncast(r.Val).GetFuncCall()
-		if plainSum(sum) && of(sum) != nil {
-			c.ended(s, i)
-		}
-		if x := replaced(r.Val); x != r.Val {
-			r.Val, r.Name = x, name
-		}
-	}
-	for i := range s.SortClause {
-		s.SortClause[i] = replaced(s.SortClause[i])
-	}
+	})
 }
 
 // plainSum says that a call is a sum of one argument, of all rows.
@@ -318,16 +289,14 @@ func plainSum(f *pg_query.FuncCall) bool {
 // total is the sum of x over all rows that a query groups, with the type of a sum of such sums, in place of what is
 // written.
 func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node, written *pg_query.FuncCall) *pg_query.Node {
-	rows, out, alias, name := newSelect(), newSelect(), c.alias("t"), c.alias("n")
-	alone := newSelect()
+	alias, name := c.alias("t"), c.alias("n")
 	sum := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sqltree.Clone(written)}}
-	alone.TargetList = []*pg_query.Node{target("", sum)}
-	if text, err := sqltree.Deparse(alone); err == nil {
+	if text, err := sqltree.Deparse(sqltree.NewSelect(sqltree.Target("", sum))); err == nil {
 		_, c.written[name], _ = strings.Cut(text, " ") // behind the keyword
 	}
-	rows.TargetList = []*pg_query.Node{target(name, sqltree.Clone(x))}
+	rows := sqltree.NewSelect(sqltree.Target(name, sqltree.Clone(x)))
 	rows.FromClause, rows.WhereClause = sqltree.Clone(s).FromClause, sqltree.Clone(s.WhereClause)
-	out.TargetList = []*pg_query.Node{target("", call("sum", sqltree.ColumnRef(alias, name)))}
-	out.FromClause = []*pg_query.Node{subselect(rows, alias)}
-	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, -1)
+	out := sqltree.NewSelect(sqltree.Target("", sqltree.Call("sum", sqltree.ColumnRef(alias, name))))
+	out.FromClause = []*pg_query.Node{sqltree.Subselect(rows, alias)}
+	return sqltree.SubLink(pg_query.SubLinkType_EXPR_SUBLINK, out, -1)
 }

@@ -12,16 +12,12 @@ import (
 
 // readsDeviation says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on
 // how far another is off.
-func (in *names) readsDeviation(n *pg_query.Node) (found bool) {
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
+func (in *names) readsDeviation(n *pg_query.Node) bool {
+	return sqltree.Any(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
-		at := slices.IndexFunc(in.items, func(of source) bool {
-			return of.block > 0 && len(fields) == 2 && of.alias == fields[0]
-		})
-		found = found || at >= 0 && ofEnd(fields[1])
-		return !found
+		return len(fields) == 2 && ofEnd(fields[1]) &&
+			slices.ContainsFunc(in.items, func(of source) bool { return of.block > 0 && of.alias == fields[0] })
 	})
-	return found
 }
 
 // value is what an expression of a query computes.
@@ -37,7 +33,7 @@ func (in *names) value(n *pg_query.Node) *Formula {
 	case *pg_query.Node_TypeCast:
 		return in.cast(v.TypeCast)
 	case *pg_query.Node_AExpr:
-		return in.operator(v.AExpr)
+		return in.operator(n, v.AExpr)
 	case *pg_query.Node_FuncCall:
 		return in.call(n, v.FuncCall)
 	case *pg_query.Node_CoalesceExpr:
@@ -117,13 +113,12 @@ func (in *names) cast(c *pg_query.TypeCast) *Formula {
 	return mixed(of)
 }
 
-func (in *names) operator(x *pg_query.A_Expr) *Formula {
+func (in *names) operator(n *pg_query.Node, x *pg_query.A_Expr) *Formula {
 	left, right := in.value(x.Lexpr), in.value(x.Rexpr)
-	names := sqltree.StringList(x.Name)
-	switch op := names[len(names)-1]; {
+	switch op := sqltree.Operator(n); {
 	case x.Kind == pg_query.A_Expr_Kind_AEXPR_NULLIF && right.Op == FormulaNumber:
 		return left
-	case x.Kind != pg_query.A_Expr_Kind_AEXPR_OP || !strings.Contains("+-*/", op):
+	case op == "" || !strings.Contains("+-*/", op):
 	case x.Lexpr == nil:
 		return apply(op, &Formula{Op: FormulaNumber, Integer: true}, right)
 	default:

@@ -44,21 +44,15 @@ func (b *finisher) addGroups(s *pg_query.SelectStmt, alias string, l *level) {
 			l.windows[of-1].Output = r.Name
 		}
 	}
-	for _, list := range [][]*pg_query.Node{s.SortClause, s.DistinctClause} {
-		for i := range list {
-			list[i] = w.replaced(list[i])
-		}
-	}
+	replaceEach(s.SortClause, w.replaced)
+	replaceEach(s.DistinctClause, w.replaced)
 	b.overShown = b.overShown || w.shown
 	if len(w.inner) == 0 {
 		return
 	}
-	all := newSelect()
-	every := &pg_query.ColumnRef{Fields: []*pg_query.Node{{Node: &pg_query.Node_AStar{AStar: &pg_query.A_Star{}}}}}
-	all.TargetList = append([]*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: every}})},
-		w.inner...)
+	all := sqltree.NewSelect(append([]*pg_query.Node{sqltree.Target("", sqltree.AllColumns())}, w.inner...)...)
 	all.FromClause = s.FromClause
-	s.FromClause, s.WhereClause = []*pg_query.Node{subselect(all, alias)}, sqltree.ColumnRef(alias, "shown")
+	s.FromClause, s.WhereClause = []*pg_query.Node{sqltree.Subselect(all, alias)}, sqltree.ColumnRef(alias, "shown")
 }
 
 func uncast(n *pg_query.Node) *pg_query.Node {
@@ -69,7 +63,7 @@ func uncast(n *pg_query.Node) *pg_query.Node {
 }
 
 func (w *windows) replaced(n *pg_query.Node) *pg_query.Node {
-	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		f := n.GetFuncCall()
 		what := bind.IntervalFunction(f)
 		if what != "" {
@@ -78,18 +72,14 @@ func (w *windows) replaced(n *pg_query.Node) *pg_query.Node {
 		number := w.number(n)
 		switch {
 		case number > 0:
-			return w.value(number, what), false, nil
+			return w.value(number, what), false
 		case what == "":
 			w.shown = w.shown || aggregatesOver(f)
-			return n, n.GetSubLink() == nil, nil
+			return n, n.GetSubLink() == nil
 		}
 		// NULL of its type
-		return when(nullTest(pg_query.MakeAConstIntNode(0, -1), pg_query.NullTestType_IS_NULL), n), true, nil
+		return sqltree.When(sqltree.NullTest(sqltree.Integer(0), pg_query.NullTestType_IS_NULL), n, nil), true
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
-	return out
 }
 
 // number numbers a window from 1 on; 0: the node is none, or its frame depends on which groups are shown.
@@ -120,9 +110,9 @@ func (w *windows) number(n *pg_query.Node) int {
 	w.windows = append(w.windows, found)
 	number := len(w.windows)
 	w.numbers[key] = number
-	sum, groups := call("sum", sqltree.ColumnRef(w.alias, fmt.Sprintf("p%d", at+1))), countRows()
+	sum, groups := sqltree.Call("sum", sqltree.ColumnRef(w.alias, fmt.Sprintf("p%d", at+1))), sqltree.CountRows()
 	sum.GetFuncCall().Over, groups.GetFuncCall().Over = over, sqltree.Clone(over)
-	w.inner = append(w.inner, target(fmt.Sprintf("w%d", number), sum), target(fmt.Sprintf("n%d", number), groups))
+	w.inner = append(w.inner, sqltree.Target(fmt.Sprintf("w%d", number), sum), sqltree.Target(fmt.Sprintf("n%d", number), groups))
 	return number
 }
 
@@ -174,13 +164,11 @@ func (w *windows) ofKeys(over *pg_query.WindowDef) bool {
 		if by := n.GetSortBy(); by != nil {
 			n = by.Node
 		}
-		keys := ofOneKey(n) // anything else may fail for a group that PostgreSQL does not have
-		sqltree.Visit(n, func(n *pg_query.Node) bool {
+		// anything else may fail for a group that PostgreSQL does not have
+		if !ofOneKey(n) || sqltree.Any(n, func(n *pg_query.Node) bool {
 			_, key := w.column(n, 'k')
-			keys = keys && (n.GetColumnRef() == nil || key)
-			return keys
-		})
-		if !keys {
+			return n.GetColumnRef() != nil && !key
+		}) {
 			return false
 		}
 	}
@@ -210,23 +198,23 @@ func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
 		if !counts {
 			return x
 		}
-		return greatest(x, pg_query.MakeAConstIntNode(0, -1))
+		return sqltree.Greatest(x, sqltree.Integer(0))
 	}
 	if what == "" {
 		return atLeast0(sum)
 	}
-	root := call("round", call("sqrt", typed(column("n", number), "numeric")), pg_query.MakeAConstIntNode(4, -1))
-	noise := operator("*", column("m", of+1), root)
+	root := sqltree.Call("round", sqltree.Call("sqrt", sqltree.Cast(column("n", number), "numeric")), sqltree.Integer(4))
+	noise := sqltree.Operation("*", column("m", of+1), root)
 	if counts {
-		noise = call("floor", noise)
+		noise = sqltree.Call("floor", noise)
 	}
-	leftOut := operator("*", greatest(sum, operator("-", nil, sum)), column("s", of+1))
+	leftOut := sqltree.Operation("*", sqltree.Greatest(sum, sqltree.Operation("-", nil, sum)), column("s", of+1))
 	sign := "+"
 	if what == aggregate.DerivedLow {
 		sign = "-"
 	}
-	return when(nullTest(column("m", of+1), pg_query.NullTestType_IS_NOT_NULL),
-		atLeast0(operator(sign, sum, operator("+", noise, leftOut))))
+	return sqltree.When(sqltree.NullTest(column("m", of+1), pg_query.NullTestType_IS_NOT_NULL),
+		atLeast0(sqltree.Operation(sign, sum, sqltree.Operation("+", noise, leftOut))), nil)
 }
 
 // aggregatesOver says that a window function aggregates.
@@ -244,23 +232,18 @@ func aggregatesOver(f *pg_query.FuncCall) bool {
 
 // aggregatesGroups says that a query over released values aggregates groups.
 func aggregatesGroups(s *pg_query.SelectStmt, e *bind.Env) bool {
-	aggregates, groups := false, false
-	for _, n := range slices.Concat(s.TargetList, s.SortClause, []*pg_query.Node{s.HavingClause}) {
-		sqltree.Visit(n, func(n *pg_query.Node) bool {
-			aggregates = aggregates || sqltree.IsAggregate(n) || aggregatesOver(n.GetFuncCall())
-			return n.GetSubLink() == nil
+	aggregates := func(n *pg_query.Node) bool {
+		return sqltree.AnyOutside(n, func(n *pg_query.Node) bool {
+			return sqltree.IsAggregate(n) || aggregatesOver(n.GetFuncCall())
 		})
 	}
 	var grouped func(n *pg_query.Node) bool
 	grouped = func(n *pg_query.Node) bool {
-		groups = groups || len(n.GetSelectStmt().GetGroupClause()) > 0
-		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" && !groups && e.Inlined(v.Relname) != nil {
-			sqltree.Visit(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: e.Inlined(v.Relname)}}, grouped)
+		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" && e.Inlined(v.Relname) != nil {
+			return sqltree.Any(sqltree.SelectNode(e.Inlined(v.Relname)), grouped)
 		}
-		return !groups
+		return len(n.GetSelectStmt().GetGroupClause()) > 0
 	}
-	for _, n := range s.FromClause {
-		sqltree.Visit(n, grouped)
-	}
-	return aggregates && groups
+	return slices.ContainsFunc(slices.Concat(s.TargetList, s.SortClause, []*pg_query.Node{s.HavingClause}), aggregates) &&
+		slices.ContainsFunc(s.FromClause, func(n *pg_query.Node) bool { return sqltree.Any(n, grouped) })
 }

@@ -59,7 +59,7 @@ func (b *finisher) rewriteView(n *pg_query.Node, v *pg_query.RangeVar, w *schema
 		alias = &pg_query.Alias{Aliasname: v.Relname}
 	}
 	n.Node = &pg_query.Node_RangeSubselect{RangeSubselect: &pg_query.RangeSubselect{
-		Alias: alias, Subquery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}},
+		Alias: alias, Subquery: sqltree.SelectNode(query),
 	}}
 	return sqltree.WithoutPosition(b.rewrite(query, nil))
 }

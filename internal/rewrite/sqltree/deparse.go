@@ -30,18 +30,14 @@ func Deparse(s *pg_query.SelectStmt) (string, error) {
 // printed prints a query, without its marks, and says whether the text parses to the tree that is meant.
 func printed(s, meant *pg_query.SelectStmt) (string, bool) {
 	text, err := pg_query.Deparse(&pg_query.ParseResult{Version: parserVersion, Stmts: []*pg_query.RawStmt{
-		{Stmt: selectNode(s)},
+		{Stmt: SelectNode(s)},
 	}})
 	if err != nil {
 		return "", false
 	}
 	text = strings.ReplaceAll(text, mark+"(", "(")
 	again, err := pg_query.Parse(text)
-	return text, err == nil && len(again.Stmts) == 1 && TreeKey(again.Stmts[0].Stmt) == TreeKey(selectNode(meant))
-}
-
-func selectNode(s *pg_query.SelectStmt) *pg_query.Node {
-	return &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: s}}
+	return text, err == nil && len(again.Stmts) == 1 && TreeKey(again.Stmts[0].Stmt) == TreeKey(SelectNode(meant))
 }
 
 // parserVersion is what pg_query writes into its trees (PG_VERSION_NUM of its grammar).

@@ -81,15 +81,64 @@ func RewriteNode(n *pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, bool,
 	return root, err
 }
 
-// Visit calls f for every node, top down; f says whether to go on below.
-func Visit(n *pg_query.Node, f func(*pg_query.Node) bool) {
-	if n == nil {
-		return
+// Replace is RewriteNode for what cannot fail; an empty node stays as it is.
+func Replace(n *pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, bool)) *pg_query.Node {
+	if n.GetNode() == nil {
+		return n
 	}
-	_, err := RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) { return n, f(n), nil })
+	out, err := RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		x, below := f(n)
+		return x, below, nil
+	})
 	if err != nil {
 		panic(err) // the callback gives none
 	}
+	return out
+}
+
+// Visit calls f for every node, top down; f says whether to go on below.
+func Visit(n *pg_query.Node, f func(*pg_query.Node) bool) {
+	Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) { return n, f(n) })
+}
+
+// Any says that a node of a tree is so.
+func Any(n *pg_query.Node, is func(*pg_query.Node) bool) (found bool) {
+	Visit(n, func(n *pg_query.Node) bool {
+		found = found || is(n)
+		return !found
+	})
+	return found
+}
+
+// AnyOutside says that a node of a tree is so, where nodes within subqueries do not count.
+func AnyOutside(n *pg_query.Node, is func(*pg_query.Node) bool) (found bool) {
+	Visit(n, func(n *pg_query.Node) bool {
+		found = found || is(n)
+		return !found && n.GetSubLink() == nil
+	})
+	return found
+}
+
+// Operator gives an operator's name without its schema; "" for any other node.
+func Operator(n *pg_query.Node) string {
+	if a := n.GetAExpr(); a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP {
+		return a.Name[len(a.Name)-1].GetString_().GetSval()
+	}
+	return ""
+}
+
+// Equality gives both sides of a = b; nil for any other node.
+func Equality(n *pg_query.Node) []*pg_query.Node {
+	if a := n.GetAExpr(); Operator(n) == "=" && len(a.Name) == 1 {
+		return []*pg_query.Node{a.Lexpr, a.Rexpr}
+	}
+	return nil
+}
+
+// Star says that a node is * or table.*.
+func Star(n *pg_query.Node) bool {
+	fields := n.GetColumnRef().GetFields()
+	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
 }
 
 // TreeKey gives a text that is equal for trees that differ in locations only.
@@ -179,6 +228,12 @@ func ColumnRef(table, column string) *pg_query.Node {
 	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{
 		Fields: []*pg_query.Node{pg_query.MakeStrNode(table), pg_query.MakeStrNode(column)},
 	}}}
+}
+
+// AllColumns makes *.
+func AllColumns() *pg_query.Node {
+	star := &pg_query.Node{Node: &pg_query.Node_AStar{AStar: &pg_query.A_Star{}}}
+	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{Fields: []*pg_query.Node{star}}}}
 }
 
 // FirstTarget gives the first output of a query, as a place for an error; nil where it has none.
