@@ -139,7 +139,7 @@ func shape(text string) string {
 	return anyRule.ReplaceAllString(anyNumber.ReplaceAllString(text, "#"), " ")
 }
 
-// similar says that texts have the same numbers, but for a part of each.
+// similar reports whether texts have the same numbers, but for a part of each.
 func similar(a, b string, tolerance float64) bool {
 	as, bs := anyNumber.FindAllString(a, -1), anyNumber.FindAllString(b, -1)
 	if len(as) != len(bs) {
@@ -284,7 +284,7 @@ func (x transcript) margin(columns []string, column string) float64 {
 	return figure(strings.TrimPrefix(all[len(all)-1], "±"))
 }
 
-// within says that the numbers of a cell are as near to the truth as is said, or on the right side of it, but for
+// within reports whether the numbers of a cell are as near to the truth as is said, or on the right side of it, but for
 // rounding.
 func within(cell, truth, end string, margin float64) bool {
 	if shape(cell) != shape(truth) {

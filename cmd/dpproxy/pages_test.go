@@ -151,7 +151,7 @@ func (x transcript) String() string {
 	return text
 }
 
-// private says that the answer has noise.
+// private reports whether the answer has noise.
 func (x transcript) private() bool { return strings.Contains(x.output, "NOTICE:  dpproxy: ") }
 
 var (

@@ -24,7 +24,7 @@ import (
 // instant prints in the TimeZone, whose offset PostgreSQL does not read back where it is beyond 15:59, and an interval
 // in the IntervalStyle. Those two cross the wire in binary and are spelled here.
 
-// binary says that values of a type come in binary.
+// binary reports whether values of a type come in binary.
 func binary(oid uint32) bool {
 	switch oid {
 	case pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.TimestamptzArrayOID, pgtype.IntervalArrayOID:

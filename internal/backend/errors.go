@@ -23,7 +23,7 @@ type MeasureError struct {
 
 func (*MeasureError) Error() string { return "the main database failed while measuring" }
 
-// Lost says that main took away the connection or the snapshot: it broke off, was shutting down or starting, or a
+// Lost reports whether main took away the connection or the snapshot: it broke off, was shutting down or starting, or a
 // standby replayed what the snapshot stood in the way of. That is no fault of the statement, which may be measured
 // again and must not be refused in future.
 func (e *MeasureError) Lost() bool { return e.lost }

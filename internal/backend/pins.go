@@ -138,7 +138,7 @@ func remember(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// local says that pins hold for a transaction, and not for the connection.
+// local reports whether pins hold for a transaction, and not for the connection.
 func (p *pinned) local() bool { return p.pooled || p.citus }
 
 // unpin gives a connection the settings that it began with, as for reading catalogs: how these are printed must not

@@ -140,7 +140,7 @@ func (e *ConnectError) Error() string {
 
 func (e *ConnectError) Unwrap() error { return e.err }
 
-// LacksPassword says that the server wanted a password and that none was known.
+// LacksPassword reports whether the server wanted a password and none was known.
 func (e *ConnectError) LacksPassword() bool {
 	var pgError *pgconn.PgError
 	return errors.As(e.err, &pgError) && pgError.Code == pgerr.InvalidPassword && e.config.Password == ""

@@ -66,7 +66,7 @@ func newSeen() *seen {
 	return s
 }
 
-// short says that values may be those of a prepared statement.
+// short reports whether values may be those of a prepared statement.
 func short(values [][]byte) bool {
 	n := 0
 	for _, v := range values {
@@ -75,7 +75,7 @@ func short(values [][]byte) bool {
 	return n <= valueBytes
 }
 
-// find gives the statement of a text that means the same whenever it is parsed: prepared, to be prepared now, or none
+// find returns the statement of a text that means the same whenever it is parsed: prepared, to be prepared now, or none
 // because it has not come before.
 func (k *pinned) find(p *pool, key statementKey) *statement {
 	if k.local() || len(key.sql)+len(key.types) > statementBytes {
@@ -94,7 +94,7 @@ func (k *pinned) find(p *pool, key statementKey) *statement {
 	return &statement{name: "dpproxy_" + strconv.Itoa(k.statements.named), made: time.Now()}
 }
 
-// drops gives the names of statements that are to be closed.
+// drops returns the names of statements that are to be closed.
 func (k *pinned) drops() []string {
 	list := k.statements.dropped
 	k.statements.dropped = nil

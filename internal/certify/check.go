@@ -116,7 +116,7 @@ func deep(sql string) bool {
 	return len(own) > 1 || own[0]+inner[0] > maxDepth
 }
 
-// answer gives the outputs of the outermost query.
+// answer returns the outputs of the outermost query.
 //
 // Rule: it is grouped, or public. Proof: a split or nested one would give rows of units; a public one no unit moves. A
 // grouped one has keys and integers with an influence. An integer is not NULL (a missing row counts as zero), printed

@@ -31,7 +31,7 @@ type derivation struct {
 	known map[Step]int // where they are, without what they gave
 }
 
-// Derive gives the rules that Check applies, the premises of a rule before it: all of them, or those before the one
+// Derive returns the rules that Check applies, the premises of a rule before it: all of them, or those before the one
 // that is missing.
 func Derive(facts Facts, sql string, parameters []Value, claims []Claim) []Step {
 	d := &derivation{known: map[Step]int{}}

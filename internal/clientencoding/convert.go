@@ -119,7 +119,7 @@ func (e *Encoding) encode(text, instead []byte) ([]byte, error) {
 	return out, nil
 }
 
-// taken says that a byte is another character in PostgreSQL's table.
+// taken reports whether a byte is another character in PostgreSQL's table.
 func (e *Encoding) taken(b []byte) bool {
 	_, special := e.special(b[0])
 	return special

@@ -95,7 +95,7 @@ func clean(name string) string {
 	}, name)
 }
 
-// Name gives PostgreSQL's name of an encoding that a session can have. It reports false for all others.
+// Name returns PostgreSQL's name of an encoding that a session can have. It reports false for all others.
 func Name(name string) (string, bool) {
 	key := clean(name)
 	if known, ok := aliases[key]; ok {
@@ -114,7 +114,7 @@ func Name(name string) (string, bool) {
 	return e.name, true
 }
 
-// For gives the encoding of a canonical name; nil where bytes need no conversion.
+// For returns the encoding of a canonical name; nil where bytes need no conversion.
 func For(canonical string) *Encoding {
 	if canonical == UTF8 { // each message asks
 		return nil

@@ -215,7 +215,7 @@ func quantile95(mechanism string) float64 {
 	return 1.96
 }
 
-// priceSteps are the steps of the slider below the dearest price; each is a √2 of the one before.
+// priceSteps are the steps of the slider below the highest price; each is a √2 of the one before.
 const priceSteps = 12
 
 // prices are what the slider offers: from a 64th of the most that a statement may cost up to it, and among them the

@@ -41,17 +41,17 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// changes says whether a request may change something.
+// changes reports whether a request may change something.
 func changes(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
-// spokenFor says whether a browser says where a request comes from: those that say nothing are refused, where
+// spokenFor reports whether a browser says where a request comes from: those that say nothing are refused, where
 // http.CrossOriginProtection takes them for programs.
 func spokenFor(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
 }
 
-// known says whether the Host of a request is a name of this server. An address always is: what DNS says has no part in
-// it.
+// known reports whether the Host of a request is a name of this server. An address always is: what DNS says has no part
+// in it.
 func (c *Console) known(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -67,7 +67,7 @@ func (c *Console) known(r *http.Request) bool {
 	return r.TLS != nil && host != "" && names(c.config.TLS(), host)
 }
 
-// names says whether a certificate of the configuration is one of the host.
+// names reports whether a certificate of the configuration is one of the host.
 func names(config *tls.Config, host string) bool {
 	if config == nil {
 		return false

@@ -143,7 +143,7 @@ func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) h
 	}
 }
 
-// isFragment says whether a script asks for a part of a page.
+// isFragment reports whether a script asks for a part of a page.
 func isFragment(r *http.Request) bool { return r.Header.Get("Dpproxy-Part") != "" }
 
 // contentTypes are those of the assets; what the machine believes of endings has no part in it.

@@ -73,7 +73,7 @@ func (s *session) forget() {
 	clear(s.answers)
 }
 
-// expired says whether the session has ended by time. One whose question is being answered is not silent.
+// expired reports whether the session has ended by time. One whose question is being answered is not silent.
 func (s *session) expired(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *sessions) sweep(all bool) {
 	}
 }
 
-// mayAct says whether a request that changes something comes from a page of this session.
+// mayAct reports whether a request that changes something comes from a page of this session.
 func (s *session) mayAct(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.PostFormValue("csrf")), []byte(s.csrf)) == 1
 }

@@ -14,7 +14,7 @@ func FilePath(dsn string) string {
 	return path
 }
 
-// IsPostgres says whether a DSN names a ledger in PostgreSQL.
+// IsPostgres reports whether a DSN names a ledger in PostgreSQL.
 func IsPostgres(dsn string) bool {
 	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
 }

@@ -7,7 +7,7 @@ import "math"
 // them are beyond int64.
 type Unit struct {
 	Delta, Total, Row, Groups float64
-	Shared                    bool // the rest of its rows may be in other releases, of which the dearest is charged
+	Shared                    bool // the rest of its rows may be in other releases, of which the most expensive is charged
 }
 
 // Scalar is one number per group: its exact value is clamped to a range, and noise is drawn anew for each.
@@ -21,7 +21,7 @@ type Scalar struct {
 	// noise is on the number of the cell of the value, conditioned on the numbers there are, or clamped to these
 	// (Laplace); the last value of each
 	Cells []int64
-	Rough bool // leave out what is dear to find: the bound is larger
+	Rough bool // leave out what is expensive to find: the bound is larger
 }
 
 func (m Scalar) step() float64 { return math.Min(math.Min(m.Delta, m.Total), m.Span) }

@@ -41,13 +41,13 @@ const (
 	longestStair = float64(1 << 52)
 )
 
-// valid says whether the sampler's noise is what it says: finite, with ends out of reach.
+// valid reports whether the sampler's noise is what it says: finite, with ends out of reach.
 func (n Noise) valid() bool {
 	stairs := n.Law != Staircase || n.Inner >= 1 && n.Inner <= n.Period && n.Period <= longestStair
 	return n.Law >= Laplace && n.Law <= Staircase && n.Kappa > 0 && !math.IsInf(n.Kappa, 1) && stairs
 }
 
-// endsTooSoon says whether noise of its own is so wide that values could be told apart by where it ends.
+// endsTooSoon reports whether noise of its own is so wide that values could be told apart by where it ends.
 func (n Noise) endsTooSoon() bool {
 	switch n.Law {
 	case Laplace:

@@ -41,7 +41,7 @@ type Vector struct{ Kappa, Shells, Rows float64 }
 // Bound is what one unit can cost in all groups and coordinates together.
 func (v Vector) Bound(order float64) float64 { return Response(order, v.Kappa*v.Shells*v.Rows*up) }
 
-// Covers says whether a release whose coordinate has such a move may be among them.
+// Covers reports whether a release whose coordinate has such a move may be among them.
 func (v Vector) Covers(u Unit, move float64) bool { return u.Row <= move && u.rows() <= v.Rows }
 
 // KeptEpsilon is the ε of groups that are kept with the probability kept[n]/one where they have n units, and with 1

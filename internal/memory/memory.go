@@ -156,7 +156,7 @@ func (b *Budget) give(a *Account, n int64) {
 	}
 }
 
-// muchIsFree says that it is worth to return memory. The budget is locked.
+// muchIsFree reports whether it is worth to return memory. The budget is locked.
 func (b *Budget) muchIsFree() bool { return b.highest-b.used >= b.limit/returnShare }
 
 // pause is how long memory stays here that has become free. The budget is locked.

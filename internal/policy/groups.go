@@ -85,8 +85,8 @@ func (p *Policy) AnyAnalyst() string {
 	return slices.Min(slices.Collect(maps.Keys(p.Analysts)))
 }
 
-// Knows says whether an analyst may ask: the policy lists them, or they have logged in as one of a group that it still
-// has; and the database is open to them.
+// Knows reports whether an analyst may ask: the policy lists them, or they have logged in as one of a group that it
+// still has; and the database is open to them.
 func (p *Policy) Knows(analyst string) bool {
 	if a := p.Analysts[analyst]; a != nil {
 		return p.Access.allows(analyst, a.Group)
@@ -96,7 +96,7 @@ func (p *Policy) Knows(analyst string) bool {
 	return admitted && group != "" && p.Access.allows(analyst, group)
 }
 
-// validName says whether a login or a group may have this name.
+// validName reports whether a login or a group may have this name.
 func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }

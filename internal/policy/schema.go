@@ -149,7 +149,7 @@ func (s *schema) check(n *yaml.Node, path string, wrong report) {
 	}
 }
 
-// fits says whether nothing is wrong with a value.
+// fits reports whether nothing is wrong with a value.
 func (s *schema) fits(n *yaml.Node) bool {
 	fits := true
 	s.check(n, "", func(*yaml.Node, string, string, ...any) { fits = false })
@@ -176,7 +176,7 @@ func (s *schema) checkText(n *yaml.Node, path, kind string, wrong report) {
 	}
 }
 
-// constant says whether a value is const. YAML spells true in three ways.
+// constant reports whether a value is const. YAML spells true in three ways.
 func (s *schema) constant(n *yaml.Node, kind string) bool {
 	if s.Const[0] == '"' {
 		return kind == "string" && n.Style&blockStyles == 0 && n.Value == strings.Trim(string(s.Const), `"`)
@@ -233,7 +233,7 @@ func (s *schema) checkArray(n *yaml.Node, path string, wrong report) {
 	}
 }
 
-// takes says whether a type takes a value of a kind. A text that looks like a number needs no quotes.
+// takes reports whether a type takes a value of a kind. A text that looks like a number needs no quotes.
 func takes(t, kind string) bool {
 	switch kind {
 	case t:

@@ -9,7 +9,7 @@ import (
 // Access lists who may connect to a database. A group stands for the analysts that have its budget.
 type Access struct{ Analysts, Groups []string }
 
-// allows says whether the database is open to an analyst; group is empty for one without.
+// allows reports whether the database is open to an analyst; group is empty for one without.
 func (a *Access) allows(analyst, group string) bool {
 	return a == nil || slices.Contains(a.Analysts, analyst) || slices.Contains(a.Groups, group)
 }

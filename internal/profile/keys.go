@@ -89,7 +89,7 @@ func (f *findings) remark(q *question, format string, args ...any) {
 	f.result.Remarks = append(f.result.Remarks, where+": "+fmt.Sprintf(format, args...))
 }
 
-// usable says whether a question has an answer, and else why not.
+// usable reports whether a question has an answer, and else why not.
 func (f *findings) usable(at *answer) bool {
 	if at.err == nil {
 		return true

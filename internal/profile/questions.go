@@ -162,7 +162,7 @@ var money = []string{
 	"revenue", "wage", "payment",
 }
 
-// selects says whether there is a δ for partition selection.
+// selects reports whether there is a δ for partition selection.
 func selects(p *policy.Policy) bool {
 	return p.Accounting.Method != policy.Pure && p.Accounting.SelectionDeltaShare > 0
 }

@@ -137,7 +137,7 @@ func timesOf(s *rewrite.Schema, c *rewrite.RelationColumn) (grid, bool) {
 	return grid{}, false
 }
 
-// isText says whether a column is of a text that may have few values.
+// isText reports whether a column is of a text that may have few values.
 func isText(s *rewrite.Schema, c *rewrite.RelationColumn) bool {
 	ok := slices.Contains([]uint32{pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID}, baseType(s, c))
 	return ok && (c.Collation == "" || c.DeterministicCollation)
@@ -166,8 +166,8 @@ func keyColumns(p *policy.Policy, s *rewrite.Schema, t *policy.Table) map[string
 	return keys
 }
 
-// refers says whether a number names rows: by a key, or as an integer of the name that is unique in another table, as
-// where foreign keys are on partitions.
+// refers reports whether a number names rows: by a key, or as an integer of the name that is unique in another table,
+// as where foreign keys are on partitions.
 func refers(s *rewrite.Schema, r *rewrite.Relation, c *rewrite.RelationColumn) bool {
 	column := c.Name
 	if slices.Contains(r.PrimaryKey, column) || foreign(r, column) {
@@ -184,12 +184,12 @@ func refers(s *rewrite.Schema, r *rewrite.Relation, c *rewrite.RelationColumn) b
 	return false
 }
 
-// foreign says whether a foreign key begins at a column.
+// foreign reports whether a foreign key begins at a column.
 func foreign(r *rewrite.Relation, column string) bool {
 	return slices.ContainsFunc(r.Foreign, func(k rewrite.ForeignKey) bool { return k.Column == column })
 }
 
-// oneRow says whether a unique index proves that a unit has one row.
+// oneRow reports whether a unique index proves that a unit has one row.
 func oneRow(s *rewrite.Schema, t *policy.Table) bool {
 	r := s.Relations[t.Name]
 	return r != nil && t.Unit.Via == nil && !r.Inherits && slices.ContainsFunc(r.Unique, func(u []string) bool {

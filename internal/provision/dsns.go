@@ -43,7 +43,7 @@ func parseDSNs(p *policy.Policy) (dsns, error) {
 	return d, errors.Join(problems...)
 }
 
-// sameCluster says that main and the shadow live behind one address.
+// sameCluster reports whether main and the shadow live behind one address.
 func (d dsns) sameCluster() bool { return same(d.main, d.shadow) }
 
 func same(a, b *pgconn.Config) bool { return a.Host == b.Host && a.Port == b.Port }

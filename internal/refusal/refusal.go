@@ -23,7 +23,7 @@ func New(reason Reason, message string, options ...pgerr.Option) *pgconn.PgError
 	return e
 }
 
-// Is says whether an error is a refusal for a reason.
+// Is reports whether an error is a refusal for a reason.
 func Is(err error, reason Reason) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && strings.HasSuffix(e.Hint, reason.Help())

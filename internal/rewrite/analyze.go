@@ -177,7 +177,7 @@ func names(s *Schema, n *pg_query.Node) relation.Names {
 	return all
 }
 
-// mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the
+// mentionsPrivate reports whether a statement names a private table or a view of the policy anywhere: whatever the
 // analysis would make of it, such a statement never runs as it was written.
 func mentionsPrivate(s *Schema, n *pg_query.Node) bool {
 	b := relation.New(s, Settings{}, schema.Description{}, "", nil)

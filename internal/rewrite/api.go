@@ -101,7 +101,7 @@ func AppendKeyValue(to []byte, keys Keys, group, column int) []byte {
 	return schema.AppendKeyValue(to, keys, group, column)
 }
 
-// KeyRow gives the key of one group; nil is NULL.
+// KeyRow returns the key of one group; nil is NULL.
 func KeyRow(keys Keys, group, columns int) []*Canonical { return schema.KeyRow(keys, group, columns) }
 
 // MostListed is how many values a list may have that a plan is made with.
@@ -113,7 +113,7 @@ func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Pars
 // WithoutPosition gives an error of a text that the client has not written.
 func WithoutPosition(err error) error { return sqltree.WithoutPosition(err) }
 
-// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at
+// MayReadClock reports whether an expression as dpproxy prints it, or a value of any type, may mean something else at
 // another time.
 func MayReadClock(text string) bool { return sqltree.MayReadClock(text) }
 

@@ -91,8 +91,8 @@ func admitted(t *testing.T, q corpusQuery, c *gate.Certificate, plan *rewrite.Pl
 	return exact
 }
 
-// exactlyCharged says whether the bounds that are derived are those that are charged. What is charged as moving nothing
-// moves in no group.
+// exactlyCharged reports whether the bounds that are derived are those that are charged. What is charged as moving
+// nothing moves in no group.
 func exactlyCharged(claims []certify.Claim, outputs []certify.Output) bool {
 	bin := slices.ContainsFunc(claims, func(c certify.Claim) bool { return c.Kind == certify.Bin })
 	for i, c := range claims {

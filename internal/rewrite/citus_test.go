@@ -113,7 +113,7 @@ func (c *citusTest) compare(file string, m backend.Measurement) {
 // readsTime recognises queries whose answers may depend on the time zone.
 var readsTime = regexp.MustCompile(`timestamp|timezone|"seen"|"at"`)
 
-// unplanned says that Citus does not plan a query that PostgreSQL plans.
+// unplanned reports whether Citus does not plan a query that PostgreSQL plans.
 func unplanned(err error) bool {
 	var failed *backend.MeasureError
 	return errors.As(err, &failed) && failed.Code() == "0A000"
@@ -142,7 +142,7 @@ func measurementsOf(p *rewrite.Plan) (all []backend.MeasureQuery) {
 	return all
 }
 
-// measured gives the rows of a measure query as the product reads them, in one order.
+// measured returns the rows of a measure query as the product reads them, in one order.
 func (w *world) measured(m backend.Measurement) (rows []string, err error) {
 	err = w.backend.Measure(context.Background(), m, func(r backend.MeasureRow) error {
 		text := fmt.Sprint(r.Integers)
@@ -213,7 +213,7 @@ func (w *world) explained(q rewrite.SQL) distributedPlan {
 	return distributedPlan{text.String()}
 }
 
-// pulls says that the coordinator gets more than what every shard says of every group.
+// pulls reports whether the coordinator gets more than what every shard says of every group.
 func (p distributedPlan) pulls() bool {
 	number := func(m []string) int {
 		n, err := strconv.Atoi(m[1])

@@ -202,7 +202,7 @@ func TestSloppyCrossingsAreFound(t *testing.T) {
 	}
 }
 
-// readAlike says that two plans measure the same over domains that main reads as the same values.
+// readAlike reports whether two plans measure the same over domains that main reads as the same values.
 func (w *world) readAlike(a, b *rewrite.Plan) bool {
 	if len(a.Blocks) != len(b.Blocks) || len(a.Proofs) != len(b.Proofs) {
 		return false

@@ -102,7 +102,7 @@ func equal(got *string, want wanted) bool {
 	return got == want.want || got != nil && want.want != nil && *got == *want.want
 }
 
-// near says that a value is PostgreSQL's up to the grid, or lies between the two that bound it.
+// near reports whether a value is PostgreSQL's up to the grid, or lies between the two that bound it.
 func near(got *string, want wanted) bool {
 	if equal(got, want) {
 		return true
@@ -124,7 +124,7 @@ func near(got *string, want wanted) bool {
 	return true
 }
 
-// whole says that a text is an integer, which is on every grid.
+// whole reports whether a text is an integer, which is on every grid.
 func whole(s string) bool {
 	_, err := strconv.ParseInt(s, 10, 64)
 	return err == nil

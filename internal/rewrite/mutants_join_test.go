@@ -9,8 +9,8 @@ import (
 
 // Faults of how rows find their unit, and each other.
 
-// isPresence says that a condition asks whether something is not NULL as relation does for units, without parentheses
-// around it or, for a full join, with a COALESCE; of units that can be NULL.
+// isPresence reports whether a condition asks whether something is not NULL as relation does for units, without
+// parentheses around it or, for a full join, with a COALESCE; of units that can be NULL.
 func isPresence(x query.Scalar) bool {
 	f, ok := x.(query.Form)
 	if !ok || len(f.Of) != 1 {
@@ -75,7 +75,7 @@ func comparison(x query.Scalar) (operator string, columns []query.Column) {
 	return operator, columns
 }
 
-// isEquality says that a condition equates columns of two FROM items.
+// isEquality reports whether a condition equates columns of two FROM items.
 func isEquality(x query.Scalar) bool {
 	operator, columns := comparison(x)
 	return operator == "=" && len(columns) == 2 && columns[0].Of != columns[1].Of
@@ -122,7 +122,7 @@ func openJoin(b *probed) bool {
 	})(b)
 }
 
-// isPublic says that a FROM item has no table with private rows.
+// isPublic reports whether a FROM item has no table with private rows.
 func isPublic(s query.Source) bool {
 	public := true
 	query.Map{Source: func(s query.Source) query.Source {

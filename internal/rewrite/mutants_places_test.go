@@ -19,9 +19,9 @@ func groups(b *probed) int {
 	return b.block.Keys.Len()
 }
 
-// boundByRows says that what bounds a unit's rows over the whole answer, behind the join with the groups, bounds all
-// that the plan declares, however many rows the unit has there (docs/privacy.md P11): a unit may be in as many groups
-// as it may have rows, or as there are, when each is there so many times.
+// boundByRows reports whether what bounds a unit's rows over the whole answer, behind the join with the groups, bounds
+// all that the plan declares, however many rows the unit has there (docs/privacy.md P11): a unit may be in as many
+// groups as it may have rows, or as there are, when each is there so many times.
 func boundByRows(b *probed, times int) bool {
 	for _, r := range b.block.Releases {
 		if r.Row == 0 || int64(r.Groups) < r.Total/r.Row && (groups(b) == 0 || r.Groups < times*groups(b)) {

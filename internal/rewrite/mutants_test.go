@@ -77,7 +77,7 @@ func perGroup(x query.Scalar) query.Scalar {
 	return x
 }
 
-// ofRow says that a clamp is not the one that keeps totals within 2^62, which no database of the tests reaches.
+// ofRow reports whether a clamp is not the one that keeps totals within 2^62, which no database of the tests reaches.
 func ofRow(x query.Scalar) (query.Clamp, bool) {
 	c, ok := x.(query.Clamp)
 	return c, ok && !query.Equal(c.Hi, query.Integer(bounds.MaxTotal))
@@ -176,7 +176,7 @@ func windowWithTies(x query.Scalar) query.Scalar {
 	return o
 }
 
-// isKey says that an item of ORDER BY is a key of visits or of lab_results.
+// isKey reports whether an item of ORDER BY is a key of visits or of lab_results.
 func isKey(x query.Scalar) bool {
 	text := query.Key(x)
 	return strings.HasSuffix(text, `."visit_id")`) || strings.HasSuffix(text, `."lab_id")`)
@@ -335,7 +335,7 @@ func unlimitedNumbers(b *probed) bool {
 	return nodes(m)(b)
 }
 
-// boundsNumber says that a condition compares a row number with a constant.
+// boundsNumber reports whether a condition compares a row number with a constant.
 func boundsNumber(x query.Scalar, numbers map[string]bool) bool {
 	operator, columns := comparison(x)
 	return operator != "" && len(columns) == 1 && numbers[query.Key(columns[0])]

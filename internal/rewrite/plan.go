@@ -251,12 +251,12 @@ func sameColumn(a, b Column) bool {
 	return a.Name == b.Name && a.Output == b.Output && a.Type == b.Type && slices.Equal(a.Releases, b.Releases)
 }
 
-// Shows says whether anything that was released of a group says that it has rows.
+// Shows reports whether anything that was released of a group says that it has rows.
 func (b *Block) Shows(value func(release int) int64) bool {
 	return !b.DropsEmpty || slices.ContainsFunc(b.Exists, func(i int) bool { return value(i) != 0 })
 }
 
-// Asked says whether the statement asks for a release; it may be there to say which groups exist alone.
+// Asked reports whether the statement asks for a release; it may be there to say which groups exist alone.
 func (b *Block) Asked(release int) bool {
 	return !slices.Contains(b.Exists, release) || slices.ContainsFunc(
 		b.Columns, func(c Column) bool { return slices.Contains(c.Releases, release) })

@@ -29,7 +29,8 @@ func (b *probed) certified() error {
 	return certify.Together(claims, done)
 }
 
-// equals says that main is asked what it would be without a fault, for the same charge: no group is charged as one.
+// equals reports whether main is asked what it would be without a fault, for the same charge: no group is charged as
+// one.
 func (b *probed) equals(right *probed) bool {
 	for i, r := range b.block.Releases {
 		b.block.Releases[i].Groups = max(r.Groups, 1)

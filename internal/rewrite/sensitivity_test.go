@@ -337,7 +337,7 @@ func outside(k *rewrite.Block, e *exact) string {
 	return ""
 }
 
-// sameIntegers says that two measurements are equal in every group.
+// sameIntegers reports whether two measurements are equal in every group.
 func sameIntegers(k *rewrite.Block, a, b *exact) bool {
 	for _, name := range append(slices.Clone(a.keys), b.keys...) {
 		for i := range k.Releases {

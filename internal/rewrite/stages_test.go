@@ -76,7 +76,7 @@ func hostileValue(oid uint32, i int) *rewrite.Canonical {
 	return nil
 }
 
-// ordinaryValue gives a value that is in many rows, or that many rows are above or below.
+// ordinaryValue returns a value that is in many rows, or that many rows are above or below.
 func ordinaryValue(oid uint32, i int) *rewrite.Canonical {
 	var list []rewrite.Canonical
 	switch oid {

@@ -44,7 +44,7 @@ func Uses(s *Schema, n policy.Name) []ColumnUse {
 	return out
 }
 
-// releases says whether a name is that of a view over aggregates of private rows.
+// releases reports whether a name is that of a view over aggregates of private rows.
 func releases(b *bind.Binder, v *pg_query.RangeVar) bool {
 	w := b.View(v)
 	if w == nil {

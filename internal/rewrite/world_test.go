@@ -318,7 +318,7 @@ func (w *world) askUntil(ctx context.Context, sql string, values [][]byte) (*que
 	return q, err
 }
 
-// read gives the values of a question's parameters.
+// read returns the values of a question's parameters.
 func (w *world) read(q *question) (rewrite.Values, error) {
 	read, err := w.backend.Constants(context.Background(), backend.Parameters{
 		Values: q.values, Types: q.described.ParamOIDs,

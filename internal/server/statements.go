@@ -36,7 +36,7 @@ func (s *Server) statement(e session.Event) {
 	s.log.Info("statement", attributes...)
 }
 
-// traces says whether the policy in force asks for traces.
+// traces reports whether the policy in force asks for traces.
 func (s *Server) traces() bool {
 	st := s.state.Load()
 	return st != nil && st.tracer != nil

@@ -13,7 +13,7 @@ type Settings struct{ values map[string]string }
 // Get returns a setting by its lower-case name; empty when it is not set.
 func (s Settings) Get(name string) string { return s.values[name] }
 
-// same says that two snapshots are one.
+// same reports whether two snapshots are one.
 func (s Settings) same(other Settings) bool {
 	return reflect.ValueOf(s.values).UnsafePointer() == reflect.ValueOf(other.values).UnsafePointer()
 }

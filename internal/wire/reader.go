@@ -65,7 +65,7 @@ func (c *conn) next() (frame, error) {
 	}
 }
 
-// buffered says that a whole message came with the one before.
+// buffered reports whether a whole message came with the one before.
 func (c *conn) buffered() bool {
 	if c.r.Buffered() < headerSize {
 		return false

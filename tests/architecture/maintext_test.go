@@ -110,7 +110,7 @@ func listed(t *testing.T, places map[string]string, found map[string]bool, what 
 	}
 }
 
-// edits says that a file could edit a text.
+// edits reports whether a file could edit a text.
 func edits(file *ast.File) bool {
 	found := false
 	for _, i := range file.Imports {
@@ -126,7 +126,7 @@ func edits(file *ast.File) bool {
 	return found
 }
 
-// isRefusal says that a call makes an error, whose message and hint may quote SQL.
+// isRefusal reports whether a call makes an error, whose message and hint may quote SQL.
 func isRefusal(call *ast.CallExpr) bool {
 	name := selector(call.Fun)
 	return strings.HasPrefix(name, "pgerr.") || strings.HasPrefix(name, "refusal.") ||

@@ -169,7 +169,7 @@ func asked(c *pgconn.PgConn, texts []tried) []answered {
 	return all
 }
 
-// given gives the parameters that a text has, up to the last one. The others have no type of their own.
+// given returns the parameters that a text has, up to the last one. The others have no type of their own.
 func given(q tried) (values [][]byte, types []uint32) {
 	used := map[int]bool{}
 	for _, m := range anyParam.FindAllStringSubmatch(q.sql, -1) {

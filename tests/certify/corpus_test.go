@@ -212,7 +212,7 @@ func parametersOf(sql string, domains []int) []certify.Value {
 
 func number(s string) int { return int(rat(s).Num().Int64()) }
 
-// check gives what Check says of a text, in one line, with a word to count it by.
+// check returns what Check says of a text, in one line, with a word to count it by.
 func check(m measured) (word, line string) {
 	c, err := certify.Check(clinic, m.sql, m.parameters, nil)
 	if err != nil {

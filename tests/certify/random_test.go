@@ -54,7 +54,7 @@ func (r *random) alias() string {
 	return fmt.Sprintf("t%d", r.names)
 }
 
-// of gives the columns of some types, or of a tie.
+// of returns the columns of some types, or of a tie.
 func of(columns []column, types ...string) (all []column) {
 	for _, c := range columns {
 		if slices.Contains(types, c.typ) || c.tie != "" && slices.Contains(types, c.tie) {

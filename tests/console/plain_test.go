@@ -71,7 +71,7 @@ func (b *browser) value(selector string) string {
 	return eval[string](b, "(document.querySelector('"+selector+"') || {value: ''}).value")
 }
 
-// shown says whether an element is there and seen.
+// shown reports whether an element is there and seen.
 func (b *browser) shown(selector string) bool {
 	b.t.Helper()
 	return eval[bool](b, "!!(document.querySelector('"+selector+"') || {}).offsetParent")

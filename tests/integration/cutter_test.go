@@ -56,7 +56,7 @@ func (c *cutter) cut(after int, before func()) {
 	c.left, c.before = after, before
 }
 
-// done says whether the connection was cut.
+// done reports whether the connection was cut.
 func (c *cutter) done() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

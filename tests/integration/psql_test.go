@@ -107,7 +107,7 @@ func TestPsql(t *testing.T) {
 	}
 }
 
-// psqlIsOlder says that psql is one of before PostgreSQL 17, and the server is not.
+// psqlIsOlder reports whether psql is one of before PostgreSQL 17, and the server is not.
 func psqlIsOlder(t *testing.T, p *proxy) bool {
 	t.Helper()
 	var server int

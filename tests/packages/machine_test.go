@@ -82,7 +82,7 @@ func (m *machine) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// fails says that a command of the administrator fails.
+// fails reports whether a command of the administrator fails.
 func (m *machine) fails(args ...string) bool {
 	return m.command("root:root", args...).Run() != nil
 }

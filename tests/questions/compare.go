@@ -80,8 +80,8 @@ var null = value{text: "∅", number: math.NaN()}
 
 func (v value) String() string { return v.text }
 
-// equals says that two values are equal up to the grid of a release; counts and sums of integers exactly, unless they
-// are large.
+// equals reports whether two values are equal up to the grid of a release; counts and sums of integers exactly, unless
+// they are large.
 func (v value) equals(o value, near nearness) bool {
 	if v.text == o.text {
 		return true

@@ -16,7 +16,7 @@ type expected struct{ shown, among answer }
 // held counts printed intervals, and those that hold the truth.
 type held struct{ held, printed int }
 
-// add says whether it holds.
+// add reports whether it holds.
 func (h *held) add(truth, low, high float64) bool {
 	h.printed++
 	slack := 1e-9 * math.Abs(truth)
@@ -55,7 +55,7 @@ var certain = regexp.MustCompile(`first (\d+) places are certain`)
 // unmargined is what a hint says of columns without a margin.
 var unmargined = regexp.MustCompile(`No margin is known of ([^.]*)\.`)
 
-// saysNone says that the hint names a column as one without a margin.
+// saysNone reports whether the hint names a column as one without a margin.
 func (a answer) saysNone(column string) bool {
 	m := unmargined.FindStringSubmatch(a.hint)
 	return m != nil && slices.Contains(strings.Split(m[1], ", "), column)

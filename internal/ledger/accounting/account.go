@@ -42,7 +42,7 @@ func refusalOf(fingerprint string) (r refusal) {
 // NewAccount returns an account without records.
 func NewAccount(name string) Account { return Account{Name: name} }
 
-// Refuses says whether a statement has failed since the latest KindClear.
+// Refuses reports whether a statement has failed since the latest KindClear.
 func (a *Account) Refuses(fingerprint string) bool {
 	return slices.Contains(a.refused, refusalOf(fingerprint))
 }

@@ -126,7 +126,7 @@ func (f *filter) spent(s sums) Amount {
 // left returns what of the budget's ε is left beside s.
 func (f *filter) left(s sums) Amount { return f.total.sub(f.spent(s)) }
 
-// admits says whether s is within the budget.
+// admits reports whether s is within the budget.
 func (f *filter) admits(s sums) bool {
 	return f.spent(s).cmp(f.total) <= 0 && s.selection.cmp(f.selection) <= 0
 }

@@ -21,7 +21,7 @@ func (r *Rules) Past(analyst string, curves Curves) *Past {
 	return &Past{own: own, listed: listed, costs: NewDerivation(curves)}
 }
 
-// Start says whether a record tells what its period has spent before it: history may begin there.
+// Start reports whether a record tells what its period has spent before it: history may begin there.
 func (k Kind) Start() bool { return k == KindPeriod || k == KindCheckpoint }
 
 // Add takes the account's next record.

@@ -77,5 +77,5 @@ func (r *Rules) checkpointEvery() uint64 {
 	return 128
 }
 
-// BoundsGroup says whether the policy has a budget for all analysts together.
+// BoundsGroup reports whether the policy has a budget for all analysts together.
 func (r *Rules) BoundsGroup() bool { return r.Group != nil }

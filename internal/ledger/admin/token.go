@@ -62,8 +62,8 @@ func newToken(ctx context.Context, l any) (string, error) {
 	return token, err
 }
 
-// Redeem says whether a token is good. It is so once, whichever of the proxies that share a ledger is asked: the first
-// to leave its mark beside the token has it.
+// Redeem reports whether a token is good. It is so once, whichever of the proxies that share a ledger is asked: the
+// first to leave its mark beside the token has it.
 func Redeem(ctx context.Context, k Keeper, token string) (bool, error) {
 	key := tokenKey(token)
 	_, found, err := k.Answer(ctx, key)

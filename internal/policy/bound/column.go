@@ -20,7 +20,7 @@ var elements = map[uint32]uint32{
 	pgtype.TstzrangeOID: pgtype.TimestamptzOID,
 }
 
-// IsRange says that a type is one of ranges: its bounds are those of its ends, and nothing adds its values up.
+// IsRange reports whether a type is one of ranges: its bounds are those of its ends, and nothing adds its values up.
 func IsRange(oid uint32) bool { return elements[oid] != 0 }
 
 // ForColumn reads a pair of bounds for a column of a type, which is no domain; for ranges those of their ends.
@@ -53,7 +53,7 @@ func ForSum(oid uint32, lower, upper string) (Range, error) {
 	return ForColumn(pgtype.NumericOID, lower, upper)
 }
 
-// in gives the value in the canonical units of a type.
+// in returns the value in the canonical units of a type.
 func (v Value) in(oid uint32) (*big.Rat, error) {
 	switch oid {
 	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:

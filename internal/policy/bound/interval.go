@@ -145,7 +145,7 @@ func (t *interval) epoch() (*big.Rat, error) {
 	return at, nil
 }
 
-// oneSignForAll says that the first of several parts has the only sign, a minus: PostgreSQL's IntervalStyle
+// oneSignForAll reports whether the first of several parts has the only sign, a minus: PostgreSQL's IntervalStyle
 // sql_standard takes it for all parts, the other styles for the first.
 func (t *interval) oneSignForAll() bool {
 	if len(t.signs) < 2 || t.signs[0] != "-" {

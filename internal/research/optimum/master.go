@@ -20,7 +20,7 @@ type column struct {
 	cost    float64
 }
 
-// newMaster starts with one artificial column per equation, too dear to stay.
+// newMaster starts with one artificial column per equation, too expensive to stay.
 func newMaster(length int) *master {
 	rows := length/2 + 1
 	m := &master{length: length, prices: make([]float64, rows)}

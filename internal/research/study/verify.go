@@ -253,7 +253,7 @@ func (t *Summary) noteRenyi(p *mechanism.Prepared, d mechanism.Distribution, a, 
 	t.note(checkCurve, d.Renyi(a, distances).Value, claimed, rounding, at)
 }
 
-// tabulated says whether the divergence of order a at a distance lies within the noise that the tabulation adds up.
+// tabulated reports whether the divergence of order a at a distance lies within the noise that the tabulation adds up.
 func tabulated(c mechanism.Candidate, a float64, distance int) bool {
 	return c.Noise != mechanism.Gaussian || c.Bounding == mechanism.Truncate || a*float64(distance) <= 5*c.Scale
 }

@@ -264,7 +264,7 @@ var distinctNumbers = map[string]bool{
 	"stddev_samp": true,
 }
 
-// resultType gives the type of an aggregate over its first argument's type; 0 where there is no such aggregate.
+// resultType returns the type of an aggregate over its first argument's type; 0 where there is no such aggregate.
 func resultType(c *Call) uint32 {
 	var t uint32
 	if len(c.Args) > 0 {
@@ -306,7 +306,7 @@ func resultType(c *Call) uint32 {
 	return 0
 }
 
-// orderedType gives the result type of an aggregate that orders its argument.
+// orderedType returns the result type of an aggregate that orders its argument.
 func orderedType(c *Call, t uint32) uint32 {
 	switch c.Name {
 	case "min", "max", "percentile_disc":

@@ -121,13 +121,13 @@ func newArgument(b *relation.Base, e *expr.Expr, p *policy.Column, rule expr.Gri
 	return a, nil
 }
 
-// FitsUnit says that the sums of one unit's rows are as small as those that are released have to be.
+// FitsUnit reports whether the sums of one unit's rows are as small as those that are released have to be.
 func (a *Argument) FitsUnit(rows int64) bool {
 	lo, hi := UnitBounds(a.Lo, a.Hi, rows, a.PerUnit)
 	return max(-lo, hi) <= MaxSensitivity/2 // of 2x − 2c
 }
 
-// exact says that no two values of the argument lie in one step of its grid.
+// exact reports whether no two values of the argument lie in one step of its grid.
 func (a *Argument) exact(e *expr.Expr) bool {
 	return e.Scale() >= 0 && a.Step.Cmp(bounds.Pow10(-e.Scale())) <= 0
 }
@@ -149,7 +149,7 @@ func Decimal(x *big.Rat) string {
 	return bounds.Decimal(x)
 }
 
-// gridStep gives the first policy grid that fits a type, in the type's canonical units; nil where none does and the
+// gridStep returns the first policy grid that fits a type, in the type's canonical units; nil where none does and the
 // type decides.
 func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
 	for _, g := range grids {

@@ -28,7 +28,7 @@ func (c *Call) Parts() []*Call {
 	return c.Mode.Counts
 }
 
-// ModeArgument gives the argument of mode() WITHIN GROUP (ORDER BY …); nil for any other call.
+// ModeArgument returns the argument of mode() WITHIN GROUP (ORDER BY …); nil for any other call.
 func ModeArgument(f *pg_query.FuncCall) *pg_query.Node {
 	if sqltree.FunctionName(f) != "mode" || !f.AggWithinGroup || len(f.AggOrder) != 1 || len(f.Args) > 0 {
 		return nil

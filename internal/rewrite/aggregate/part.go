@@ -21,7 +21,7 @@ func NoteParts(calls []*Call, columns []*expr.Column) {
 	}
 }
 
-// partOf says that a call adds up some of the numbers that another adds up, none of them negative.
+// partOf reports whether a call adds up some of the numbers that another adds up, none of them negative.
 func partOf(part, whole *Call) bool {
 	if part.Name != whole.Name || part.Distinct || whole.Distinct || part.By != nil || whole.By != nil ||
 		whole.Filter != nil {

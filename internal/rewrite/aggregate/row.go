@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// RowArgument gives the row of count(DISTINCT (a, b)); nil for any other call.
+// RowArgument returns the row of count(DISTINCT (a, b)); nil for any other call.
 func RowArgument(f *pg_query.FuncCall) *pg_query.RowExpr {
 	if sqltree.FunctionName(f) != "count" || !f.AggDistinct || len(f.Args) != 1 || len(f.AggOrder) > 0 || f.FuncVariadic {
 		return nil

@@ -301,8 +301,8 @@ func boundedNumber(c *Call, x *expr.Column, held bounds.Interval, value query.Sc
 // leastStep keeps results far from where a float would underflow, which raises.
 var leastStep = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 800))
 
-// representable gives the numbers that a cast of a numeric to a type takes. Beyond them, numberAs would raise an error
-// for some rows and not for others.
+// representable returns the numbers that a cast of a numeric to a type takes. Beyond them, numberAs would raise an
+// error for some rows and not for others.
 func representable(typ uint32) bounds.Interval {
 	most := new(big.Rat)
 	switch typ {

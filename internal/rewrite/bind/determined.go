@@ -35,7 +35,7 @@ func (c *AggregateSplitter) determinedBy(n *pg_query.Node) *schema.Proof {
 	return &schema.Proof{Relation: m.Name, Columns: m.PrimaryKey}
 }
 
-// sameRow says that two columns are of one row of one table, as one scan of it gives them.
+// sameRow reports whether two columns are of one row of one table, as one scan of it gives them.
 func sameRow(a, b *relation.Column) bool {
 	scan := func(c *relation.Column) *query.Alias {
 		if ref, ok := c.Value.Ref.(query.Column); ok && ref.Name == sqltext.Ident(c.Origin.Column) {

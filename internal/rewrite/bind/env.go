@@ -31,7 +31,7 @@ func (e *Env) FindCTE(name string) *CTE {
 	return nil
 }
 
-// Inlined gives the query of a CTE that means the same in its place; nil: there is none.
+// Inlined returns the query of a CTE that means the same in its place; nil: there is none.
 func (e *Env) Inlined(name string) *pg_query.SelectStmt {
 	c := e.FindCTE(name)
 	if c == nil || c.early || len(c.columns) > 0 || c.query == nil {
@@ -46,10 +46,10 @@ func (e *Env) Inlined(name string) *pg_query.SelectStmt {
 	return c.query
 }
 
-// Inside says that a query stands in an expression of another.
+// Inside reports whether a query stands in an expression of another.
 func (e *Env) Inside() bool { return e.enclosing() != nil }
 
-// enclosing gives the scope of the query around a subquery expression.
+// enclosing returns the scope of the query around a subquery expression.
 func (e *Env) enclosing() *Scope {
 	if e == nil {
 		return nil
@@ -75,7 +75,7 @@ func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
 	return e
 }
 
-// readsAnyOf says that a query names one of these CTEs, or a table of such a name without its schema.
+// readsAnyOf reports whether a query names one of these CTEs, or a table of such a name without its schema.
 func readsAnyOf(query *pg_query.Node, ctes []*pg_query.Node) bool {
 	return sqltree.Any(query, func(n *pg_query.Node) bool {
 		v := n.GetRangeVar()

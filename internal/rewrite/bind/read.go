@@ -7,9 +7,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// publicRows gives the rows of a query over public tables alone: a relation, or where it binds to none, as with windows
-// and LIMIT, the rows themselves, which are read when the statement is planned (docs/privacy.md P4g). What is read is
-// as much as can be read at once.
+// publicRows returns the rows of a query over public tables alone: a relation, or where it binds to none, as with
+// windows and LIMIT, the rows themselves, which are read when the statement is planned (docs/privacy.md P4g). What is
+// read is as much as can be read at once.
 func (b *Binder) publicRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
 	if b.stages == nil || b.partOfRead {
 		return b.rows(s, e)

@@ -346,8 +346,8 @@ func (s *Scope) computed(n *pg_query.Node) *expr.Expr {
 	return x
 }
 
-// fixes says that = with this constant lets one value of the column through. Where the operator converts the column
-// first, several may pass: 2^53 and 2^53+1 are one float8, and two local times of one night one timestamptz.
+// fixes reports whether = with this constant lets one value of the column through. Where the operator converts the
+// column first, several may pass: 2^53 and 2^53+1 are one float8, and two local times of one night one timestamptz.
 func (s *Scope) fixes(c *relation.Column, n *pg_query.Node) bool {
 	if !sqltree.ConstantNode(n) || !c.Value.DeterministicCollation {
 		return false
@@ -367,7 +367,7 @@ func (s *Scope) fixes(c *relation.Column, n *pg_query.Node) bool {
 	return x.Type() == column || exact(x.Type()) && exact(column) || pgresolve.IsText(x.Type()) && pgresolve.IsText(column)
 }
 
-// bare gives the column of this level that a node is, if it is nothing but a column.
+// bare returns the column of this level that a node is, if it is nothing but a column.
 func (s *Scope) bare(n *pg_query.Node) *relation.Column {
 	ref := n.GetColumnRef()
 	if ref == nil {

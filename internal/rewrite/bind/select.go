@@ -88,8 +88,8 @@ func (b *Binder) plainSubquery(s *pg_query.SelectStmt) error {
 	return nil
 }
 
-// choosesNothing says that there is no LIMIT or OFFSET, or a parameter that is NULL or OFFSET 0. An analysis knows no
-// values: there every parameter passes, and each plan looks again. Constants that choose nothing are gone
+// choosesNothing reports whether there is no LIMIT or OFFSET, or a parameter that is NULL or OFFSET 0. An analysis
+// knows no values: there every parameter passes, and each plan looks again. Constants that choose nothing are gone
 // (sqltree.DropLimits).
 func (b *Binder) choosesNothing(n *pg_query.Node, offset bool) bool {
 	if n == nil {

@@ -95,7 +95,7 @@ func (b *Binder) GroupNode(n *pg_query.Node, s *pg_query.SelectStmt, sc *Scope) 
 	return n, nil
 }
 
-// groupColumns gives the bare columns among the group expressions, nil for other expressions.
+// groupColumns returns the bare columns among the group expressions, nil for other expressions.
 func (b *Binder) groupColumns(s *pg_query.SelectStmt, src *relation.Relation) ([]*relation.Column, error) {
 	sc := &Scope{binder: b, rel: src}
 	nodes, err := b.GroupNodes(s, sc)

@@ -75,7 +75,7 @@ func hasScalarSubquery(n *pg_query.Node) bool {
 	})
 }
 
-// Computes says that a node is an operation of its operands.
+// Computes reports whether a node is an operation of its operands.
 func Computes(n *pg_query.Node) bool {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_AExpr:
@@ -86,7 +86,7 @@ func Computes(n *pg_query.Node) bool {
 	return false
 }
 
-// ofReleasedValues says that an expression has scalar subqueries over released values, and reads nothing else but
+// ofReleasedValues reports whether an expression has scalar subqueries over released values, and reads nothing else but
 // constants.
 func (s *Scope) ofReleasedValues(n *pg_query.Node) bool {
 	found, alone := false, true
@@ -103,7 +103,7 @@ func (s *Scope) ofReleasedValues(n *pg_query.Node) bool {
 	return found && alone
 }
 
-// ComparedAs says that an expression over another level equals at most one of several values of n that differ
+// ComparedAs reports whether an expression over another level equals at most one of several values of n that differ
 // (docs/privacy.md P4).
 func (s *Scope) ComparedAs(n *pg_query.Node, other *Scope, x *pg_query.Node) bool {
 	value, err := s.Expression(n)

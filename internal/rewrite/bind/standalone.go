@@ -61,8 +61,8 @@ func ctesOf(query *pg_query.SelectStmt, e *Env) (ctes []*pg_query.Node, recursiv
 	return ctes, recursive, nil
 }
 
-// recursesAlone says that the first so many CTEs mean the same under WITH RECURSIVE: each names those before it, and
-// itself where it did so before.
+// recursesAlone reports whether the first so many CTEs mean the same under WITH RECURSIVE: each names those before it,
+// and itself where it did so before.
 func recursesAlone(ctes []*pg_query.Node, added int, e *Env) bool {
 	for i, n := range ctes[:added] {
 		names := tablesOf(n)

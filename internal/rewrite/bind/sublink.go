@@ -61,7 +61,7 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 		"Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
 }
 
-// semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates
+// semiJoined reports whether a correlated subquery reads rows of the outer row's unit alone: a condition of it equates
 // columns that make the units equal.
 func (s *Scope) semiJoined(r *relation.Relation) bool {
 	for _, q := range r.Correlated {
@@ -207,7 +207,7 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 	return nil
 }
 
-// expressionOf gives the value of a subquery that is nothing but an expression: (SELECT TIMESTAMP '2024-01-01'). nil:
+// expressionOf returns the value of a subquery that is nothing but an expression: (SELECT TIMESTAMP '2024-01-01'). nil:
 // it is more than that, or an untyped literal, which is a text in a SELECT list and nowhere else.
 func (s *Scope) expressionOf(sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	bare := &pg_query.SelectStmt{TargetList: sub.TargetList, LimitOption: sub.LimitOption, Op: sub.Op}

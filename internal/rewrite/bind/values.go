@@ -130,7 +130,7 @@ func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error)
 	return b.FoldConstants(&query.Derived{Query: from, As: alias}, []*relation.Column{{Value: x}})
 }
 
-// seriesTypes gives the types of generate_series' bounds and of its step.
+// seriesTypes returns the types of generate_series' bounds and of its step.
 func seriesTypes(first, last uint32) (types [2]uint32, ok bool) {
 	for _, oid := range []uint32{pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID} {
 		within := func(t uint32) bool {

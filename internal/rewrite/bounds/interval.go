@@ -21,26 +21,26 @@ func Between(lo, hi int64) Interval {
 // Point is the interval of one value.
 func Point(v *big.Rat) Interval { return Interval{v, v} }
 
-// Finite says that both ends are known.
+// Finite reports whether both ends are known.
 func (i Interval) Finite() bool { return i.Lo != nil && i.Hi != nil }
 
-// Open says that neither end is known.
+// Open reports whether neither end is known.
 func (i Interval) Open() bool { return i.Lo == nil && i.Hi == nil }
 
-// Empty says that no value lies in it.
+// Empty reports whether no value lies in it.
 func (i Interval) Empty() bool { return i.Finite() && i.Lo.Cmp(i.Hi) > 0 }
 
-// Contains says whether v may lie in it.
+// Contains reports whether v may lie in it.
 func (i Interval) Contains(v *big.Rat) bool {
 	return (i.Lo == nil || i.Lo.Cmp(v) <= 0) && (i.Hi == nil || i.Hi.Cmp(v) >= 0)
 }
 
-// Within says whether every value of i lies in o.
+// Within reports whether every value of i lies in o.
 func (i Interval) Within(o Interval) bool {
 	return (o.Lo == nil || i.Lo != nil && i.Lo.Cmp(o.Lo) >= 0) && (o.Hi == nil || i.Hi != nil && i.Hi.Cmp(o.Hi) <= 0)
 }
 
-// Intersect gives what lies in both.
+// Intersect returns what lies in both.
 func (i Interval) Intersect(o Interval) Interval {
 	if i.Lo == nil || o.Lo != nil && o.Lo.Cmp(i.Lo) > 0 {
 		i.Lo = o.Lo
@@ -51,7 +51,7 @@ func (i Interval) Intersect(o Interval) Interval {
 	return i
 }
 
-// Hull gives the least interval that holds both.
+// Hull returns the least interval that holds both.
 func (i Interval) Hull(o Interval) Interval {
 	out := Interval{}
 	if i.Lo != nil && o.Lo != nil {
@@ -223,7 +223,7 @@ func (i Interval) String() string {
 	return "[" + end(i.Lo) + ", " + end(i.Hi) + "]"
 }
 
-// HullOf gives the least interval that holds all of the values.
+// HullOf returns the least interval that holds all of the values.
 func HullOf(first *big.Rat, rest ...*big.Rat) Interval {
 	out := Point(first)
 	for _, r := range rest {

@@ -15,7 +15,7 @@ var (
 func product(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func negative(r *big.Rat) *big.Rat   { return new(big.Rat).Neg(r) }
 
-// Min gives the smaller of two numbers.
+// Min returns the smaller of two numbers.
 func Min(a, b *big.Rat) *big.Rat {
 	if a.Cmp(b) <= 0 {
 		return a
@@ -23,7 +23,7 @@ func Min(a, b *big.Rat) *big.Rat {
 	return b
 }
 
-// Max gives the greater of two numbers.
+// Max returns the greater of two numbers.
 func Max(a, b *big.Rat) *big.Rat {
 	if a.Cmp(b) >= 0 {
 		return a

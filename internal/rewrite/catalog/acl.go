@@ -32,7 +32,7 @@ func maskedRelation(relation string) string {
 		masked("c."+column)+"))", "true")
 }
 
-// masks says whether a catalog is replaced because the statement takes whole rows of it.
+// masks reports whether a catalog is replaced because the statement takes whole rows of it.
 func (c *checker) masks(relation, referredAs string) bool {
 	return aclColumns[relation] != "" && c.wholeRows[referredAs] && !c.tableOID
 }
@@ -73,7 +73,7 @@ func (c *checker) takesRowsOf(item *pg_query.Node) {
 	}
 }
 
-// referredAs gives the name under which a statement refers to a relation.
+// referredAs returns the name under which a statement refers to a relation.
 func referredAs(r *pg_query.RangeVar) string {
 	if r.Alias != nil {
 		return r.Alias.Aliasname

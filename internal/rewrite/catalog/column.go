@@ -53,7 +53,7 @@ func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 	return nil
 }
 
-// harmlessField says whether (x).name may be read as a field or as a call of name(x).
+// harmlessField reports whether (x).name may be read as a field or as a call of name(x).
 func (c *checker) harmlessField(name string) bool {
 	return resultFields[name] || pureFunctions[name] && name != "age" // age(xid)
 }
@@ -84,7 +84,7 @@ func (c *checker) shorten(x *pg_query.ColumnRef, names []string) {
 	x.Fields = x.Fields[len(x.Fields)-len(names):]
 }
 
-// replaced says whether Check puts a subquery in the place of a relation.
+// replaced reports whether Check puts a subquery in the place of a relation.
 func (c *checker) replaced(schema, relation string) bool {
 	n := nameOf(schema, relation)
 	if columns, ok := c.in.Public[n]; ok {

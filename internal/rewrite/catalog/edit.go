@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// printed gives the text of an edited statement: the client's own where nothing was edited, otherwise one that parses
+// printed returns the text of an edited statement: the client's own where nothing was edited, otherwise one that parses
 // to the edited tree.
 func printed(stmt, edited *pg_query.Node, text string) (string, error) {
 	if proto.Equal(stmt, edited) {

@@ -2,7 +2,7 @@ package catalog
 
 import pg_query "github.com/pganalyze/pg_query_go/v6"
 
-// Empty says whether a statement returns no row whatever its tables hold: LIMIT 0, or a WHERE that is false by its
+// Empty reports whether a statement returns no row whatever its tables hold: LIMIT 0, or a WHERE that is false by its
 // form, without aggregates. Tools ask for a table's columns that way (Tableau, Metabase). Such a statement may name
 // private relations: it runs on the shadow.
 func Empty(stmt *pg_query.Node) bool {
@@ -17,7 +17,8 @@ func Empty(stmt *pg_query.Node) bool {
 		plainTargets(s) && falseByForm(s.WhereClause)
 }
 
-// plainTargets says that a SELECT list has columns and constants only, so that no aggregate makes a row out of none.
+// plainTargets reports whether a SELECT list has columns and constants only, so that no aggregate makes a row out of
+// none.
 func plainTargets(s *pg_query.SelectStmt) bool {
 	for _, t := range s.TargetList {
 		v := t.GetResTarget().GetVal()

@@ -101,7 +101,7 @@ func (c *checker) arguments(schema, name string, f *pg_query.FuncCall, s *scope)
 	return nil
 }
 
-// namesUser says whether an argument is the client's user, by function or by name.
+// namesUser reports whether an argument is the client's user, by function or by name.
 func (c *checker) namesUser(n *pg_query.Node) bool {
 	if v := n.GetSqlvalueFunction(); v != nil {
 		return userFunction(v.Op)
@@ -118,7 +118,7 @@ func (c *checker) substituteCall(n *pg_query.Node, f *pg_query.FuncCall, expr st
 	return c.substituteExpr(n, expr)
 }
 
-// plainCall says that a call is a name and arguments, and nothing that an expression in its place would drop.
+// plainCall reports whether a call is a name and arguments, and nothing that an expression in its place would drop.
 func plainCall(f *pg_query.FuncCall) bool {
 	return f.Over == nil && f.AggFilter == nil && len(f.AggOrder) == 0 && !f.AggWithinGroup && !f.AggDistinct &&
 		!f.AggStar && !f.FuncVariadic

@@ -107,7 +107,7 @@ func (c *checker) known(n policy.Name) bool {
 	return false
 }
 
-// privateByPath says whether a bare name means a private relation.
+// privateByPath reports whether a bare name means a private relation.
 func (c *checker) privateByPath(relation string) bool {
 	schema, ok := c.resolve("", relation)
 	return ok && c.in.Private[nameOf(schema, relation)]

@@ -9,7 +9,7 @@ import (
 // ownSchema is the schema of the relations and functions that analysts may name in addition to those of the policy.
 const ownSchema = "dpproxy"
 
-// ShadowSQL gives what setup runs in the shadow database as its owner, in one transaction or several, as often as it
+// ShadowSQL returns what setup runs in the shadow database as its owner, in one transaction or several, as often as it
 // likes.
 //
 // It creates the schema dpproxy with the relations and functions of the contract. They hold nothing and compute
@@ -126,7 +126,7 @@ END
 $dpproxy$;
 `
 
-// RoleSQL gives what setup runs for the role of the shadow connection, after creating it, in the shadow database. The
+// RoleSQL returns what setup runs for the role of the shadow connection, after creating it, in the shadow database. The
 // role can log in and read; nothing that a session leaves behind may outlive it or reach another.
 func RoleSQL(role string) string {
 	r := sqltext.Ident(role)

@@ -44,7 +44,7 @@ var substitutes = map[string]string{
 	"pg_advisory_unlock_shared":        "true",
 }
 
-// substituteFor gives the expression that is written in the place of a function, if there is one.
+// substituteFor returns the expression that is written in the place of a function, if there is one.
 func (c *checker) substituteFor(name string, f *pg_query.FuncCall) (expr string, ok bool, err error) {
 	if expr, ok := substitutes[name]; ok {
 		return expr, true, nil
@@ -137,7 +137,7 @@ func (c *checker) ageRefused(name string, at int) error {
 		"Write age(current_date, x), or cast: age(x::timestamptz).")
 }
 
-// isTime says whether an expression is a timestamp or a date by its form.
+// isTime reports whether an expression is a timestamp or a date by its form.
 func isTime(n *pg_query.Node) bool {
 	if v := n.GetSqlvalueFunction(); v != nil {
 		return !userFunction(v.Op)

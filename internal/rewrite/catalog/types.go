@@ -71,7 +71,8 @@ func (c *checker) typeName(t *pg_query.TypeName) error {
 	return c.typeDenied(at, names)
 }
 
-// policyType says whether a type belongs to a listed column, is an array of one, or is the row type of a public table.
+// policyType reports whether a type belongs to a listed column, is an array of one, or is the row type of a public
+// table.
 func (c *checker) policyType(schema, name string) bool {
 	n := policy.Name{Schema: schema, Relation: name}
 	_, public := c.in.Public[n]

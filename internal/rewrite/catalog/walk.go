@@ -202,7 +202,7 @@ func below(m protoreflect.Message, f func(protoreflect.Message)) {
 	})
 }
 
-// functionNames gives the names under which a function in FROM may be referred to.
+// functionNames returns the names under which a function in FROM may be referred to.
 func functionNames(x *pg_query.RangeFunction) []string {
 	if x.Alias != nil {
 		return []string{x.Alias.Aliasname}

@@ -75,8 +75,8 @@ func (c *correlator) antiJoin(s *pg_query.SelectStmt, j *pg_query.JoinExpr, e *b
 	return true
 }
 
-// neverNull says that a column of a relation is NULL in no row that meets a condition: by schema, by a comparison in it
-// or by IS NOT NULL.
+// neverNull reports whether a column of a relation is NULL in no row that meets a condition: by schema, by a comparison
+// in it or by IS NOT NULL.
 func neverNull(r *relation.Relation, c *relation.Column, where *pg_query.Node) bool {
 	is := func(n *pg_query.Node) bool {
 		found, err := find(r, n.GetColumnRef())

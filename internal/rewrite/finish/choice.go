@@ -46,7 +46,7 @@ func valueNames(query *pg_query.SelectStmt) map[string]bool {
 	return names
 }
 
-// ofValues says that an expression reads an output of one of these names, or aggregates.
+// ofValues reports whether an expression reads an output of one of these names, or aggregates.
 func ofValues(n *pg_query.Node, names map[string]bool) bool {
 	return sqltree.Any(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
@@ -55,7 +55,7 @@ func ofValues(n *pg_query.Node, names map[string]bool) bool {
 	})
 }
 
-// valued says that an expression may read released values. The names are found when the first query that asks is
+// valued reports whether an expression may read released values. The names are found when the first query that asks is
 // rewritten, and none within it is yet.
 func (b *finisher) valued(n *pg_query.Node) bool {
 	if n == nil {
@@ -108,7 +108,7 @@ func distinctOn(s *pg_query.SelectStmt) bool {
 	return slices.ContainsFunc(s.DistinctClause, func(n *pg_query.Node) bool { return n.GetNode() != nil })
 }
 
-// limited says that a query leaves out rows by their place.
+// limited reports whether a query leaves out rows by their place.
 func limited(s *pg_query.SelectStmt) bool {
 	return s.GetLimitCount() != nil || s.GetLimitOffset() != nil
 }

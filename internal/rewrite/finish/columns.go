@@ -39,7 +39,7 @@ type names struct {
 	released bool // which rows the query has was released
 }
 
-// namesOf gives what the names in a query mean.
+// namesOf returns what the names in a query mean.
 func (b *finisher) namesOf(s *pg_query.SelectStmt, outer *names) *names {
 	in := &names{finisher: b, ctes: map[string]source{}, outer: outer, query: s}
 	for _, n := range s.GetWithClause().GetCtes() {
@@ -209,10 +209,10 @@ func (in *names) ofBlock(block int, name string) *Formula {
 	return f
 }
 
-// ofEnd says that a column of a block's groups says how far another is off.
+// ofEnd reports whether a column of a block's groups says how far another is off.
 func ofEnd(name string) bool { return strings.HasPrefix(name, "i") || strings.HasPrefix(name, "m") }
 
-// oneRow says that a block has one group, of all rows.
+// oneRow reports whether a block has one group, of all rows.
 func (in *names) oneRow(block int) bool { return len(in.levels[block].groups.keys) == 0 }
 
 // outputsOf are the result columns of a statement that released values are in.

@@ -83,7 +83,7 @@ func (c *correlator) dropUnread(s *pg_query.SelectStmt, e *bind.Env) {
 	}
 }
 
-// overPrivate says that a query has a private item in FROM.
+// overPrivate reports whether a query has a private item in FROM.
 func (c *correlator) overPrivate(s *pg_query.SelectStmt, e *bind.Env) (private bool, err error) {
 	for _, n := range s.FromClause {
 		k, err := c.KindOfItem(n, e)
@@ -303,8 +303,8 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	return d.exists(l, s, conds)
 }
 
-// plain says that a subquery is a SELECT of rows, or of aggregates over all of them. Where only its rows count, their
-// order does not, nor a LIMIT that leaves one.
+// plain reports whether a subquery is a SELECT of rows, or of aggregates over all of them. Where only its rows count,
+// their order does not, nor a LIMIT that leaves one.
 func plain(s *pg_query.SelectStmt, rows bool) bool {
 	limited := s.LimitCount != nil && !(rows && s.LimitCount.GetAConst().GetIval().GetIval() > 0)
 	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WithClause == nil && len(s.GroupClause) == 0 &&

@@ -167,7 +167,7 @@ func (d *decorrelation) public() []*pg_query.Node {
 	return all
 }
 
-// selectsNull says that what a subquery selects may be NULL in one of its rows.
+// selectsNull reports whether what a subquery selects may be NULL in one of its rows.
 func (d *decorrelation) selectsNull(s *pg_query.SelectStmt) bool {
 	x := s.TargetList[0].GetResTarget().GetVal()
 	c, err := find(d.inner, x.GetColumnRef())

@@ -35,7 +35,7 @@ func (c *correlator) existence(s *pg_query.SelectStmt) (limit int) {
 	return limit
 }
 
-// constants says that all outputs are constants, and that there is one.
+// constants reports whether there are outputs and all are constants.
 func constants(targets []*pg_query.Node) bool {
 	for _, t := range targets {
 		x := uncast(t.GetResTarget().GetVal())

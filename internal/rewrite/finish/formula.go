@@ -49,7 +49,7 @@ const (
 
 var public, other = &Formula{Op: FormulaPublic}, &Formula{Op: FormulaOther}
 
-// Derived says that released values are in it.
+// Derived reports whether released values are in it.
 func (f *Formula) Derived() bool {
 	switch f.Op {
 	case FormulaAggregate, FormulaWindow, FormulaRank, FormulaOther:
@@ -58,7 +58,7 @@ func (f *Formula) Derived() bool {
 	return slices.ContainsFunc(f.Args, (*Formula).Derived)
 }
 
-// Has says that a formula, or one that it is of, is so.
+// Has reports whether a formula, or one that it is of, is so.
 func (f *Formula) Has(is func(*Formula) bool) bool {
 	return is(f) || slices.ContainsFunc(f.Args, func(x *Formula) bool { return x.Has(is) })
 }
@@ -129,7 +129,7 @@ func apply(op string, args ...*Formula) *Formula {
 	return f
 }
 
-// severalRows says that a formula is of different groups.
+// severalRows reports whether a formula is of different groups.
 func (f *Formula) severalRows() bool {
 	row := 0
 	return f.Has(func(x *Formula) bool {

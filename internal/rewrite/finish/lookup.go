@@ -155,7 +155,7 @@ func onlySubquery(n *pg_query.Node) *pg_query.SelectStmt {
 	return found
 }
 
-// value gives what takes the place of an expression whose one subquery is sub.
+// value returns what takes the place of an expression whose one subquery is sub.
 func (m *aggregateLookup) value(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.Node {
 	key := sqltree.TreeKey(n)
 	x, known := m.values[key]

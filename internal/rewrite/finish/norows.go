@@ -14,8 +14,8 @@ var strict = []string{
 	"extract", "date_part",
 }
 
-// overNoRows gives what an expression over aggregates is where there are no rows: a count is 0, and any other aggregate
-// NULL. nil: it is NULL. false: that is not known.
+// overNoRows returns what an expression over aggregates is where there are no rows: a count is 0, and any other
+// aggregate NULL. nil: it is NULL. false: that is not known.
 func overNoRows(n *pg_query.Node) (x *pg_query.Node, ok bool) {
 	if sqltree.IsAggregate(n) {
 		if sqltree.FunctionName(n.GetFuncCall()) == "count" {

@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// oneValue says that a key of GROUP BY has one value in all rows of the subquery: its WHERE equates it with a public
-// column of the row around. So there is one group, or none.
+// oneValue reports whether a key of GROUP BY has one value in all rows of the subquery: its WHERE equates it with a
+// public column of the row around. So there is one group, or none.
 func (d *decorrelation) oneValue(key, where *pg_query.Node) bool {
 	return key.GetColumnRef() != nil && slices.ContainsFunc(sqltree.Conjuncts(where), func(n *pg_query.Node) bool {
 		sides := sqltree.Equality(n)
@@ -18,7 +18,7 @@ func (d *decorrelation) oneValue(key, where *pg_query.Node) bool {
 	})
 }
 
-// equates says that inner is the key, and that only one of its values can be equal to a public column around.
+// equates reports whether inner is the key, of whose values only one can equal a public column around.
 func (d *decorrelation) equates(key, inner, around *pg_query.Node) bool {
 	if !sameExpression(key, inner) || around.GetColumnRef() == nil || d.around(around.GetColumnRef(), false) == nil {
 		return false

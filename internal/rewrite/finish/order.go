@@ -45,7 +45,8 @@ func (in *names) sorted(x *pg_query.Node) *Formula {
 	return in.value(x)
 }
 
-// rowsAreGroups says that a query has a row for each group of one block, but for those that its own LIMIT leaves out.
+// rowsAreGroups reports whether a query has a row for each group of one block, but for those that its own LIMIT leaves
+// out.
 func (in *names) rowsAreGroups(outermost bool) bool {
 	s := in.query
 	several := func(t *pg_query.Node) bool { return !sqltree.Star(t.GetResTarget().Val) && returnsRows(t) }

@@ -90,7 +90,7 @@ func (c *cutter) publicQuery(b *relation.Base, query *pg_query.SelectStmt, text 
 	return q, nil
 }
 
-// namesPublic says that a query names public tables of the policy alone, and queries of its own WITH.
+// namesPublic reports whether a query names public tables of the policy alone, and queries of its own WITH.
 func namesPublic(b *relation.Base, query *pg_query.SelectStmt) bool {
 	tree, ctes := sqltree.SelectNode(query), map[string]bool{}
 	sqltree.Visit(tree, func(n *pg_query.Node) bool {

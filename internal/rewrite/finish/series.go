@@ -47,13 +47,13 @@ func seriesOfOutputs(s *pg_query.SelectStmt) {
 	}
 }
 
-// outputsAlone says that a query has nothing but outputs, and perhaps DISTINCT.
+// outputsAlone reports whether a query has nothing but outputs, and perhaps DISTINCT.
 func outputsAlone(s *pg_query.SelectStmt) bool {
 	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WhereClause == nil && len(s.SortClause) == 0 &&
 		s.LimitCount == nil && s.LimitOffset == nil && sqltree.DistinctOn(s) == nil
 }
 
-// isSeries says that a node is a call whose values may be rows of FROM.
+// isSeries reports whether a node is a call whose values may be rows of FROM.
 func isSeries(n *pg_query.Node) bool {
 	f := n.GetFuncCall()
 	if f == nil || f.AggStar || f.AggDistinct || f.FuncVariadic || f.Over != nil || f.AggFilter != nil ||

@@ -266,8 +266,8 @@ func groupOutputs(s *pg_query.SelectStmt) []int {
 	return unique
 }
 
-// sameExpression says that two expressions of one query level are the same. A column may be written with its table and
-// without.
+// sameExpression reports whether two expressions of one query level are the same. A column may be written with its
+// table and without.
 func sameExpression(a, b *pg_query.Node) bool {
 	if sqltree.TreeKey(a) == sqltree.TreeKey(b) {
 		return true
@@ -276,7 +276,7 @@ func sameExpression(a, b *pg_query.Node) bool {
 	return len(x) > 0 && len(y) > 0 && min(len(x), len(y)) == 1 && x[len(x)-1] == y[len(y)-1]
 }
 
-// returnsRows says that an output may make several rows of one. A function that is not known to does.
+// returnsRows reports whether an output may make several rows of one. A function that is not known to does.
 func returnsRows(n *pg_query.Node) bool {
 	fields := n.GetResTarget().GetVal().GetColumnRef().GetFields()
 	return len(fields) > 0 && fields[0].GetAStar() != nil || sqltree.AnyOutside(n, func(n *pg_query.Node) bool {

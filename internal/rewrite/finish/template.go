@@ -45,7 +45,7 @@ type Template struct {
 	args         []Arg // the client's parameters that it uses, numbered without gaps
 }
 
-// OverShown says that it aggregates the groups that are shown.
+// OverShown reports whether it aggregates the groups that are shown.
 func (t *Template) OverShown() bool { return t.overShown }
 
 // Answer says what the result columns, and the order, are computed of. place gives the place in the plan of an

@@ -243,7 +243,7 @@ func arraysOf(sql string, types []string, rows int64) string {
 		rows, strings.Join(names, ", "))
 }
 
-// TooLong says that a value of a column is longer than counts in the work of the measure queries that read it
+// TooLong reports whether a value of a column is longer than counts in the work of the measure queries that read it
 // (docs/privacy.md P22a).
 func (s Stage) TooLong(column int, value schema.Canonical) bool {
 	return relation.TooLong(s.List.Types[column], value)

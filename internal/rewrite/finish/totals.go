@@ -201,7 +201,7 @@ func (o *grouped) expanded(targets []*pg_query.Node) (list []*pg_query.Node, ok 
 	return list, ok
 }
 
-// groupsPrivate says that a query aggregates private rows by keys, of which none is the unit's.
+// groupsPrivate reports whether a query aggregates private rows by keys, of which none is the unit's.
 func (c *correlator) groupsPrivate(s *pg_query.SelectStmt, e *bind.Env) bool {
 	sets := func(n *pg_query.Node) bool { return n.GetGroupingSet() != nil }
 	if s.Op != pg_query.SetOperation_SETOP_NONE || len(s.GroupClause) == 0 || s.WithClause != nil ||
@@ -216,7 +216,7 @@ func (c *correlator) groupsPrivate(s *pg_query.SelectStmt, e *bind.Env) bool {
 	return err == nil && kind == bind.Released
 }
 
-// outerJoin says that a FROM item has rows that no private row makes.
+// outerJoin reports whether a FROM item has rows that no private row makes.
 func outerJoin(n *pg_query.Node) bool {
 	j := n.GetJoinExpr()
 	if j == nil {
@@ -225,13 +225,14 @@ func outerJoin(n *pg_query.Node) bool {
 	return j.Jointype != pg_query.JoinType_JOIN_INNER || outerJoin(j.Larg) || outerJoin(j.Rarg)
 }
 
-// allGroups says that no group of a query is left out by what follows the grouping, and that none makes several rows.
+// allGroups reports whether no group of a query is left out by what follows the grouping, and none makes several
+// rows.
 func allGroups(s *pg_query.SelectStmt) bool {
 	return !slices.ContainsFunc(s.TargetList, returnsRows) && s.HavingClause == nil && s.LimitCount == nil &&
 		s.LimitOffset == nil && len(s.DistinctClause) == 0
 }
 
-// additive says that an expression over a group is the sum of what it is over its parts.
+// additive reports whether an expression over a group is the sum of what it is over its parts.
 func additive(f *pg_query.FuncCall) bool {
 	if f == nil || f.AggDistinct || f.Over != nil || len(f.AggOrder) > 0 {
 		return false
@@ -243,7 +244,7 @@ func additive(f *pg_query.FuncCall) bool {
 // plainFrame are the frame options of a window that says none.
 const plainFrame = 1058
 
-// overAll says that a window function reads all rows.
+// overAll reports whether a window function reads all rows.
 func overAll(f *pg_query.FuncCall) bool {
 	w := f.GetOver()
 	return w != nil && w.Name == "" && w.Refname == "" && len(w.PartitionClause)+len(w.OrderClause) == 0 &&
@@ -280,7 +281,7 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 	})
 }
 
-// plainSum says that a call is a sum of one argument, of all rows.
+// plainSum reports whether a call is a sum of one argument, of all rows.
 func plainSum(f *pg_query.FuncCall) bool {
 	return f != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && !f.AggDistinct && len(f.AggOrder) == 0 &&
 		f.AggFilter == nil

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// readsDeviation says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on
-// how far another is off.
+// readsDeviation reports whether an expression reads the ends of an interval, or a deviation: it is the analyst's own
+// word on how far another is off.
 func (in *names) readsDeviation(n *pg_query.Node) bool {
 	return sqltree.Any(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())

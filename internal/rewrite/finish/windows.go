@@ -126,7 +126,7 @@ func (w *windows) summed(f *pg_query.FuncCall) (of int, ok bool) {
 	return of, ok && additive(w.calls[of])
 }
 
-// column gives the number of a key or a call of the block, by its letter.
+// column returns the number of a key or a call of the block, by its letter.
 func (w *windows) column(n *pg_query.Node, letter byte) (at int, ok bool) {
 	ref := sqltree.StringList(n.GetColumnRef().GetFields())
 	if len(ref) != 2 || ref[0] != w.alias || ref[1][0] != letter {
@@ -155,7 +155,8 @@ func (w *windows) definition(over *pg_query.WindowDef) *pg_query.WindowDef {
 // Of a window's frame options (parsenodes.h): it is of rows, or of groups of equal ones.
 const frameRows, frameGroups = 4, 8
 
-// ofKeys says that which groups are in a frame follows from their keys, and groups without rows may be in it as well.
+// ofKeys reports whether which groups are in a frame follows from their keys, and groups without rows may be in it as
+// well.
 func (w *windows) ofKeys(over *pg_query.WindowDef) bool {
 	if over.FrameOptions&(frameRows|frameGroups) != 0 && (over.StartOffset != nil || over.EndOffset != nil) {
 		return false
@@ -175,8 +176,8 @@ func (w *windows) ofKeys(over *pg_query.WindowDef) bool {
 	return true
 }
 
-// ofOneKey says that an expression is a column, or the part of one that is a time: it has a value whatever the column
-// is.
+// ofOneKey reports whether an expression is a column, or the part of one that is a time: it has a value whatever the
+// column is.
 func ofOneKey(n *pg_query.Node) bool {
 	if f := n.GetFuncCall(); f != nil && f.Over == nil {
 		name := sqltree.FunctionName(f)
@@ -217,7 +218,7 @@ func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
 		atLeast0(sqltree.Operation(sign, sum, sqltree.Operation("+", noise, leftOut))), nil)
 }
 
-// aggregatesOver says that a window function aggregates.
+// aggregatesOver reports whether a window function aggregates.
 func aggregatesOver(f *pg_query.FuncCall) bool {
 	if f.GetOver() == nil {
 		return false
@@ -230,7 +231,7 @@ func aggregatesOver(f *pg_query.FuncCall) bool {
 	}
 }
 
-// aggregatesGroups says that a query over released values aggregates groups.
+// aggregatesGroups reports whether a query over released values aggregates groups.
 func aggregatesGroups(s *pg_query.SelectStmt, e *bind.Env) bool {
 	aggregates := func(n *pg_query.Node) bool {
 		return sqltree.AnyOutside(n, func(n *pg_query.Node) bool {

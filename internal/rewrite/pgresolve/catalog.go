@@ -95,10 +95,10 @@ func number(s string) uint32 {
 // LookupType gives a built-in type; nil for arrays and types of the user's own.
 func LookupType(oid uint32) *Type { return catalog.types[oid] }
 
-// ElementType gives the type of an array's elements; nil for anything but arrays of built-in types.
+// ElementType returns the type of an array's elements; nil for anything but arrays of built-in types.
 func ElementType(oid uint32) *Type { return catalog.arrays[oid] }
 
-// TypeNamed gives the OID of the built-in type that pg_type.typname names, _name for an array; 0 if there is none.
+// TypeNamed returns the OID of the built-in type that pg_type.typname names, _name for an array; 0 if there is none.
 func TypeNamed(name string) uint32 { return catalog.names[name] }
 
 // Operators lists the operators of a name.

@@ -17,7 +17,7 @@ func Category(oid uint32) (cat byte, preferred bool) {
 	return 'E', false
 }
 
-// CanCoerce says whether from can become to implicitly (can_coerce_type).
+// CanCoerce reports whether from can become to implicitly (can_coerce_type).
 func CanCoerce(from, to uint32) bool {
 	if from == to || from == pgtype.UnknownOID {
 		return true

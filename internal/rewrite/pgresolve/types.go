@@ -7,26 +7,26 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// IsInt says whether a type is smallint, integer or bigint.
+// IsInt reports whether a type is smallint, integer or bigint.
 func IsInt(oid uint32) bool {
 	return oid == pgtype.Int2OID || oid == pgtype.Int4OID || oid == pgtype.Int8OID
 }
 
-// IsFloat says whether a type is real or double precision.
+// IsFloat reports whether a type is real or double precision.
 func IsFloat(oid uint32) bool { return oid == pgtype.Float4OID || oid == pgtype.Float8OID }
 
-// IsNumber says whether a type is an integer, a float or numeric.
+// IsNumber reports whether a type is an integer, a float or numeric.
 func IsNumber(oid uint32) bool { return IsInt(oid) || IsFloat(oid) || oid == pgtype.NumericOID }
 
-// IsText says whether a type is text or varchar, whose blanks at the end count.
+// IsText reports whether a type is text or varchar, whose blanks at the end count.
 func IsText(oid uint32) bool { return oid == pgtype.TextOID || oid == pgtype.VarcharOID }
 
-// IsString says whether a type is text, varchar, char(n) or name.
+// IsString reports whether a type is text, varchar, char(n) or name.
 func IsString(oid uint32) bool {
 	return oid == pgtype.TextOID || oid == pgtype.VarcharOID || oid == pgtype.BPCharOID || oid == pgtype.NameOID
 }
 
-// IsTime says whether a type is a date, a time, a timestamp or an interval.
+// IsTime reports whether a type is a date, a time, a timestamp or an interval.
 func IsTime(oid uint32) bool {
 	switch oid {
 	case pgtype.DateOID, pgtype.TimeOID, pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID:

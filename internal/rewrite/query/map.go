@@ -143,7 +143,7 @@ func (m Map) scalars(list []Scalar) []Scalar {
 	return out
 }
 
-// Closed says that a query reads columns of its own FROM items alone, and no released value.
+// Closed reports whether a query reads columns of its own FROM items alone, and no released value.
 func Closed(q Query) bool {
 	own, read, released := map[*Alias]bool{}, map[*Alias]bool{}, false
 	Map{

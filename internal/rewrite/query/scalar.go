@@ -219,7 +219,7 @@ const rowBegins = "ROW("
 // Row makes one value of several.
 func Row(of []Scalar) Scalar { return F(rowBegins+"{})", List{", ", of}) }
 
-// IsRow says that a scalar is one of Row.
+// IsRow reports whether a scalar is one of Row.
 func IsRow(x Scalar) bool {
 	f, ok := x.(Form)
 	return ok && f.Text[0] == rowBegins

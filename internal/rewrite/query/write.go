@@ -64,7 +64,7 @@ func Text(x Scalar) string {
 	return w.out.String()
 }
 
-// Key gives a text that is equal for expressions of one plan that are the same, and for no others. It orders
+// Key returns a text that is equal for expressions of one plan that are the same, and for no others. It orders
 // conditions.
 func Key(x Scalar) string {
 	switch v := x.(type) {
@@ -97,7 +97,7 @@ func Sorted(conditions []Scalar) []Scalar {
 	return out
 }
 
-// Equal says that two expressions of one plan are the same.
+// Equal reports whether two expressions of one plan are the same.
 func Equal(a, b Scalar) bool { return Key(a) == Key(b) }
 
 // writer collects a text.

@@ -181,9 +181,9 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 	return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step), []int{i}, err
 }
 
-// betterGivenCount says that a sum is less noisy as Σ(2x − 2c) beside the count of its rows, which is released anyway,
-// than by itself: with noise in proportion to what one unit moves, 4·U² against those of Σ(2x − 2c) and 2c·n. Where an
-// average has released the former it costs nothing.
+// betterGivenCount reports whether a sum is less noisy as Σ(2x − 2c) beside the count of its rows, which is released
+// anyway, than by itself: with noise in proportion to what one unit moves, 4·U² against those of Σ(2x − 2c) and 2c·n.
+// Where an average has released the former it costs nothing.
 func (k *Block) betterGivenCount(a *aggregate.Argument, condition query.Scalar) bool {
 	if _, known := k.index[givenKey(a, k.rows(condition))]; known {
 		return true

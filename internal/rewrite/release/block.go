@@ -114,8 +114,8 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 	return len(k.Releases) - 1, true
 }
 
-// Single says that a unit has at most one row, proven, and that nothing narrower than a row's bounds is promised of it:
-// no per-unit aggregation is needed.
+// Single reports whether a unit has at most one row, proven, and nothing narrower than a row's bounds is promised
+// of it: no per-unit aggregation is needed.
 func (k *Block) Single() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven && !k.clamped }
 
 // Tables are those that its queries read.
@@ -138,7 +138,7 @@ func (k *Block) Rows() *relation.Relation {
 	return rows
 }
 
-// InEveryGroup says that a unit may count in all groups: there are no more.
+// InEveryGroup reports whether a unit may count in all groups: there are no more.
 func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsContributed >= k.groups }
 
 // count releases the number of rows where condition holds.
@@ -190,7 +190,7 @@ func (k *Block) sumRange(lo, hi int64) mechanism.Range {
 	return mechanism.Between(bounds.WideMul(min(0, lo), k.mostRows()), bounds.WideMul(max(0, hi), k.mostRows()))
 }
 
-// choice gives the mechanism that the policy asks for: the column's, else the first table's.
+// choice returns the mechanism that the policy asks for: the column's, else the first table's.
 func (k *Block) choice(p *policy.Column) mechanism.Choice {
 	if p != nil && p.Mechanism != nil {
 		return *p.Mechanism

@@ -54,8 +54,8 @@ func (b *Planner) nameByKeys(k *Block) {
 // read and prove the list takes longer then than to join all rows, which have to be grouped before they are few.
 var MostSent = 1000
 
-// listing gives the public column whose values a private one has that is the key, if main is to join them: as values of
-// one type under one equality, and where no other server groups the rows.
+// listing returns the public column whose values a private one has that is the key, if main is to join them: as values
+// of one type under one equality, and where no other server groups the rows.
 func (b *Planner) listing(k *Block) *relation.PublicColumn {
 	if len(k.Keys) != 1 || k.Domains[0].Tuples.Len() <= MostSent || k.Source.Preserved != nil || b.Distributed(k.Source) ||
 		b.MayBeForeign(k.Source) {
@@ -68,7 +68,7 @@ func (b *Planner) listing(k *Block) *relation.PublicColumn {
 	return b.PublicColumn(of)
 }
 
-// valuesFrom gives the public column whose values a private one has that is the key, where both are of one type and
+// valuesFrom returns the public column whose values a private one has that is the key, where both are of one type and
 // collation.
 func (b *Planner) valuesFrom(g *Key) (policy.ColumnOf, *schema.Column) {
 	if g.Column() == nil {
@@ -86,9 +86,9 @@ func (b *Planner) valuesFrom(g *Key) (policy.ColumnOf, *schema.Column) {
 	return policy.ColumnOf{}, nil
 }
 
-// asRead gives the values of a key that are those of a public column as it has been read: no condition takes some away,
-// and the column writes none in another way. They are in the order in which a query would list them (expr.Keys). nil:
-// they have to be listed.
+// asRead returns the values of a key that are those of a public column as it has been read: no condition takes some
+// away, and the column writes none in another way. They are in the order in which a query would list them (expr.Keys).
+// nil: they have to be listed.
 func (b *Planner) asRead(g *Key, holds []*expr.Expr) *schema.Table {
 	of, m := b.valuesFrom(g)
 	if m == nil || m.TypeName != g.Column().TypeName || !slices.Contains(oneTextTypes, g.Type()) {

@@ -52,9 +52,9 @@ func ends(of bounds.Interval, low, high bool) string {
 	return bounds.Decimal(of.Lo) + " or " + bounds.Decimal(of.Hi)
 }
 
-// sharesCut says that what is left out of a sum is the share of rows that the administrator vouches for: of a number of
-// rows, or a sum of values that are not negative, of all units alike. Conditions and keys that read such numbers choose
-// the units that have more of them.
+// sharesCut reports whether what is left out of a sum is the share of rows that the administrator vouches for: of a
+// number of rows, or a sum of values that are not negative, of all units alike. Conditions and keys that read such
+// numbers choose the units that have more of them.
 func (k *Block) sharesCut(c *aggregate.Call, x *expr.Expr) bool {
 	col := x.Column()
 	if c.Name != "sum" && c.Name != "avg" || c.Values() != nil || col == nil || col.Computed() {

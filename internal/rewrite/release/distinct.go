@@ -103,8 +103,8 @@ func (k *Block) countValues(name string, values read, most int64) int {
 	return i
 }
 
-// ReadsDomains says that a key is computed from a column of a domain, or that whole rows are counted: what the workers
-// of a Citus cluster do not send as the types that the coordinator expects.
+// ReadsDomains reports whether a key is computed from a column of a domain, or whole rows are counted: what the
+// workers of a Citus cluster do not send as the types that the coordinator expects.
 func (k *Block) ReadsDomains() bool {
 	domain := func(c *expr.Column) bool { return c.Base != 0 }
 	return slices.ContainsFunc(k.Keys, func(g *Key) bool { return slices.ContainsFunc(g.Columns(), domain) }) ||

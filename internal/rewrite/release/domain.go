@@ -26,10 +26,10 @@ type Domain struct {
 	arrays []query.Scalar
 }
 
-// HoldsNull says that the i-th key may be NULL.
+// HoldsNull reports whether the i-th key may be NULL.
 func (d *Domain) HoldsNull(i int) bool { return d.Tuples.HoldsNull(i) }
 
-// value gives a value of the i-th key; nil: it has none but NULL.
+// value returns a value of the i-th key; nil: it has none but NULL.
 func (d *Domain) value(i int) *schema.Canonical {
 	for row := range d.Tuples.Len() {
 		if v, known := d.Tuples.Value(row, i); known {
@@ -78,8 +78,8 @@ func (d *Domain) Same(i int, a, b query.Scalar) []query.Scalar {
 	return out
 }
 
-// distinct gives what main has to prove of a domain: its combinations differ under the equalities that compare the keys
-// (P25).
+// distinct returns what main has to prove of a domain: its combinations differ under the equalities that compare the
+// keys (P25).
 func (d *Domain) distinct() schema.Proof {
 	as, names := query.Named("d"), make([]string, len(d.Keys))
 	columns := make([]query.Scalar, len(d.Keys))

@@ -14,9 +14,9 @@ import (
 // rowsOfGroup is the call that counts the rows of a group where the statement does not.
 var rowsOfGroup = &aggregate.Call{Name: "count", Star: true, Text: "rows of a group"}
 
-// dropsEmpty says that groups may be dropped. A row of a public table that a join keeps is a group whatever joins it, a
-// block without keys has one row, and partition selection has decided by then. Where the statement asks whether there
-// are rows, those without are dropped in any case.
+// dropsEmpty reports whether groups may be dropped. A row of a public table that a join keeps is a group whatever joins
+// it, a block without keys has one row, and partition selection has decided by then. Where the statement asks whether
+// there are rows, those without are dropped in any case.
 func (b *Planner) dropsEmpty(k *Block) bool {
 	return b.Compared || !b.KeepsEmpty && !b.Every && len(k.Keys) > 0 && !k.Selected && k.Source.Preserved == nil
 }
@@ -57,7 +57,7 @@ func (k *Block) suggestions() []int {
 	return out
 }
 
-// positiveSum says that a call is a sum over all rows of values above 0, which is 0 over no rows alone.
+// positiveSum reports whether a call is a sum over all rows of values above 0, which is 0 over no rows alone.
 func (b *Planner) positiveSum(k *Block, c *aggregate.Call) (bool, error) {
 	if c.Name != "sum" || c.Rows() != nil {
 		return false, nil

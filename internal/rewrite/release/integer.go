@@ -119,7 +119,7 @@ func (m *Measurement) Clamped(x query.Scalar) query.Scalar {
 // Most bounds the magnitude of the integer of one unit.
 func (m *Measurement) Most() int64 { return max(bounds.Abs(m.lo), bounds.Abs(m.Hi)) }
 
-// Proven says that a proven bound on rows bounds the magnitudes in all groups too: the policy allows no less.
+// Proven reports whether a proven bound on rows bounds the magnitudes in all groups too: the policy allows no less.
 func (m *Measurement) Proven() bool { return m.byRows }
 
 // Together lists the measurements of ms that share the bound of the i-th with it, which read disjoint rows; itself
@@ -143,7 +143,7 @@ func (m *Measurement) Given(ms []Measurement) (at int, ok bool) {
 	return at, at >= 0
 }
 
-// Counts says that the integer is a number of rows.
+// Counts reports whether the integer is a number of rows.
 func (m *Measurement) Counts() bool { return m.row == nil && m.Distinct == nil }
 
 // Integer prints what one row adds; nil: rows are counted.
@@ -154,7 +154,7 @@ func (m *Measurement) Integer() query.Scalar {
 	return m.row.sql(Direct, 0)
 }
 
-// CountsRows says that the integer is the number of rows where condition holds.
+// CountsRows reports whether the integer is the number of rows where condition holds.
 func (m *Measurement) CountsRows(condition query.Scalar) bool {
 	return m.Counts() && query.Equal(m.Where, condition)
 }

@@ -48,7 +48,7 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	return nil
 }
 
-// oneNoise says that an aggregate is as far off as one release, which its formula grows with.
+// oneNoise reports whether an aggregate is as far off as one release, which its formula grows with.
 func (k *Block) oneNoise(c *Column) bool {
 	first := k.Releases[c.Releases[0]]
 	chained := first.Kind == mechanism.SumGivenCount && len(c.Releases) == 2
@@ -81,7 +81,7 @@ func (k *Block) OutputOf(call int, first query.Scalar) query.Scalar {
 	}}.OfScalar(k.Outputs[call])
 }
 
-// Adds says that an aggregate over several groups is the sum of what one release of each is, whichever groups are
+// Adds reports whether an aggregate over several groups is the sum of what one release of each is, whichever groups are
 // shown.
 func (k *Block) Adds(call int) bool {
 	c := &k.Columns[call]

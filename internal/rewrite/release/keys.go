@@ -256,7 +256,7 @@ func (k *Block) boundGroups(declared int64, one bool) {
 	}
 }
 
-// maxGroupsPerUnit gives the policy's bound on groups per unit, the smallest of the tables'; 0: it sets none.
+// maxGroupsPerUnit returns the policy's bound on groups per unit, the smallest of the tables'; 0: it sets none.
 func (b *Planner) maxGroupsPerUnit(src *relation.Relation) int64 {
 	c := int64(0)
 	for _, t := range src.Tables {
@@ -364,7 +364,7 @@ func (k *Block) selectBy() int {
 	return 0
 }
 
-// SelectRelease gives the partition selection on the number of units; nil where the keys are declared.
+// SelectRelease returns the partition selection on the number of units; nil where the keys are declared.
 func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
 		return nil

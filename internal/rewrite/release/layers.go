@@ -101,7 +101,7 @@ func (k *Block) boundTogether(disjoint func(i int, others []int) bool) (kinds ma
 	return kinds
 }
 
-// sameFamily says that two releases are one, or of one family.
+// sameFamily reports whether two releases are one, or of one family.
 func (k *Block) sameFamily(i, j int) bool {
 	a, b := k.Releases[i], k.Releases[j]
 	return i == j || a.InFamily() && b.InFamily() && a.Family == b.Family
@@ -132,7 +132,7 @@ func (k *Block) layerKind(i int, at map[int]int) string {
 	return ""
 }
 
-// oneRow says that a unit is proven to have one row.
+// oneRow reports whether a unit is proven to have one row.
 func (k *Block) oneRow() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven }
 
 // OneRow is the row of a unit that the block reads, where that is all that it has; else nil.

@@ -20,10 +20,10 @@ func (k *Block) counted(condition query.Scalar) int {
 	return -1
 }
 
-// haveRows says that groups without rows are not shown.
+// haveRows reports whether groups without rows are not shown.
 func (k *Block) haveRows() bool { return k.DropsEmpty || k.Selected }
 
-// isGroupCount says that a group is shown because there are rows, and that this is the count of them.
+// isGroupCount reports whether a group is shown because there are rows, and this is the count of them.
 func (k *Block) isGroupCount(count int) bool { return k.haveRows() && count == k.counted(nil) }
 
 // someRows says that there are rows, by a count of them. That of all rows of a group is not 0 where the group is shown.

@@ -50,8 +50,8 @@ func (k *Block) PartsOf(coarser *Block) []Pair {
 	return pairs
 }
 
-// rest says whether a release of a coarser block may be more or less than the sum of its groups are in this one: where
-// rows have other keys than those that are listed, or those of a unit that is over its bounds are rounded.
+// rest reports whether a release of a coarser block may be more or less than the sum of its groups are in this one:
+// where rows have other keys than those that are listed, or those of a unit that is over its bounds are rounded.
 func (k *Block) rest(release int, coarser *Block) (more, less bool) {
 	whole := k.Source.Proven
 	for _, d := range k.Domains {
@@ -73,8 +73,8 @@ func (k *Block) rest(release int, coarser *Block) (more, less bool) {
 	return hi > 0, lo < 0
 }
 
-// addsUp says that a release of several groups together is the sum of what it is in each, but for how the integers of a
-// unit that is over its bounds are rounded.
+// addsUp reports whether a release of several groups together is the sum of what it is in each, but for how the
+// integers of a unit that is over its bounds are rounded.
 func (k *Block) addsUp(release int) bool {
 	m := k.measurement(release)
 	if m == nil || len(k.Releases[release].Range) > 1 {

@@ -15,8 +15,8 @@ type Planner struct {
 	Every    bool // it reads every group, also those without rows
 }
 
-// measured gives the integer form of an argument of a block's aggregate, and notes where the policy bounds its sum per
-// unit: not that of distinct values.
+// measured returns the integer form of an argument of a block's aggregate, and notes where the policy bounds its sum
+// per unit: not that of distinct values.
 func (b *Planner) measured(k *Block, c *aggregate.Call, e *expr.Expr) (*aggregate.Argument, error) {
 	a, err := aggregate.NewArgument(b.Base, k.Source, e, func(a *aggregate.Argument) bool { return k.fits(c, a) })
 	if err == nil && c.Values() != nil {
@@ -31,7 +31,7 @@ func (b *Planner) measured(k *Block, c *aggregate.Call, e *expr.Expr) (*aggregat
 // assumedRows is how many rows of a table sums are ready for, where the policy says no max_rows.
 const assumedRows = 1 << 30
 
-// fits says that the integers that a call needs can be released: what it adds up of one unit, and of all rows.
+// fits reports whether the integers that a call needs can be released: what it adds up of one unit, and of all rows.
 // Averages, variances and regressions add up differences from a constant between the bounds, quantiles nothing.
 func (k *Block) fits(c *aggregate.Call, a *aggregate.Argument) bool {
 	row, rows := a.Hi-a.Lo, k.Source.MaxRows

@@ -55,7 +55,7 @@ func (p *product) Value(group, column int) (v schema.Canonical, notNull bool) {
 	return c.table.Value(group/c.stride%c.table.Len(), c.column)
 }
 
-// MarshalJSON gives a digest of the keys: a plan's fingerprint is made of JSON.
+// MarshalJSON returns a digest of the keys: a plan's fingerprint is made of JSON.
 func (p *product) MarshalJSON() ([]byte, error) {
 	h := sha256.New()
 	for _, t := range p.domains {

@@ -64,8 +64,8 @@ func (r *readStages) add(stage query.Source, x query.Scalar) {
 	r.conditions[stage] = append(r.conditions[stage], x)
 }
 
-// publicRowsFollow says that the public rows that an outer join keeps follow from public tables and what was read of
-// the stages: no other place of them reads a released value.
+// publicRowsFollow reports whether the public rows that an outer join keeps follow from public tables and what was read
+// of the stages: no other place of them reads a released value.
 func (k *Block) publicRowsFollow(read *readStages) bool {
 	for _, c := range expr.Conjuncts(k.Source.Preserved.Conditions...) {
 		names := query.NamesOf(c)
@@ -91,7 +91,7 @@ func (k *Block) publicRowsFollow(read *readStages) bool {
 	return true
 }
 
-// readsStage says that rows of a stage are read.
+// readsStage reports whether rows of a stage are read.
 func (k *Block) readsStage(names query.Names) bool {
 	return slices.ContainsFunc(k.Source.Columns, func(c *relation.Column) bool {
 		d, ok := c.Stage.(*query.Derived)

@@ -107,8 +107,8 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 	return i, nil
 }
 
-// touched gives the most groups that a sum alone is moved in by one unit: rows beyond its row bound are not taken from
-// it, but under selection.
+// touched returns the most groups that a sum alone is moved in by one unit: rows beyond its row bound are not taken
+// from it, but under selection.
 func (k *Block) touched() int {
 	switch {
 	case !k.ManyGroupsPerUnit:

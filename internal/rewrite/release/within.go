@@ -46,7 +46,7 @@ func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
 	return nil
 }
 
-// averaged gives the sum that an average of numbers is made of; nil for anything else.
+// averaged returns the sum that an average of numbers is made of; nil for anything else.
 func (k *Block) averaged(c Column) *mechanism.Release {
 	if !c.Average || c.Type == pgtype.IntervalOID || len(c.Releases) != 2 {
 		return nil

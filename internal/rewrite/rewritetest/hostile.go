@@ -198,7 +198,7 @@ func (h *hostile) interval() string {
 		"'5900000 years -2147483640 days 5 hours'", "'-71582788 months 2147483640 days'")
 }
 
-// or gives what is ordinary, where it is ordinary, and else what is hostile.
+// or returns what is ordinary, where it is ordinary, and else what is hostile.
 func or(hostile func() string) func(ordinary string, ok bool) string {
 	return func(ordinary string, ok bool) string {
 		if ok {

@@ -34,13 +34,13 @@ func (s *Schema) Below(t Type) Type {
 	return t
 }
 
-// Exact says that no two values that somebody wrote as different ones are equal by rounding or by a collation's rules:
-// a column of such values can tell units apart.
+// Exact reports whether no two values that somebody wrote as different ones are equal by rounding or by a collation's
+// rules: a column of such values can tell units apart.
 func (e Equality) Exact() bool { return e.Deterministic && !pgresolve.IsFloat(e.Type) }
 
-// Same says that = between values of the two is one equivalence: joins can be chained through it, and a value equals at
-// most one of several that are different among themselves. PostgreSQL cannot compare texts of two collations, unless
-// one is the database's own.
+// Same reports whether = between values of the two is one equivalence: joins can be chained through it, and a value
+// equals at most one of several that are different among themselves. PostgreSQL cannot compare texts of two collations,
+// unless one is the database's own.
 func (e Equality) Same(o Equality) bool {
 	switch {
 	case !e.Exact() || !o.Exact():
@@ -52,8 +52,8 @@ func (e Equality) Same(o Equality) bool {
 		pgresolve.IsText(o.Type)
 }
 
-// ViaEquality says that a table's foreign key and the column that it references are under one equality. If they were
-// not, a row could equal rows of two units.
+// ViaEquality reports whether a table's foreign key and the column that it references are under one equality. If they
+// were not, a row could equal rows of two units.
 func (s *Schema) ViaEquality(t *policy.Table) bool {
 	via := t.Unit.Via
 	from, to := s.Column(t.Name, via.Column), s.Column(via.References, via.ReferencesColumn)

@@ -42,7 +42,7 @@ func (p KeyPart) Value(group, column int) (v Canonical, notNull bool) {
 	return p.Of.Value(p.Groups[group], column)
 }
 
-// KeyColumn gives the values of one column, each until the next; nil is NULL.
+// KeyColumn returns the values of one column, each until the next; nil is NULL.
 func KeyColumn(keys Keys, column int) iter.Seq[*Canonical] {
 	return func(yield func(*Canonical) bool) {
 		value, known := new(Canonical), false
@@ -58,7 +58,7 @@ func KeyColumn(keys Keys, column int) iter.Seq[*Canonical] {
 	}
 }
 
-// KeyRow gives the key of one group; nil is NULL.
+// KeyRow returns the key of one group; nil is NULL.
 func KeyRow(keys Keys, group, columns int) []*Canonical {
 	row := make([]*Canonical, columns)
 	for i := range row {
@@ -111,7 +111,7 @@ func (t *Table) Len() int {
 	return t.rows
 }
 
-// Rows gives the rows one by one: for a table of a few.
+// Rows returns the rows one by one: for a table of a few.
 func (t *Table) Rows() [][]*Canonical {
 	rows := make([][]*Canonical, t.Len())
 	for i := range rows {
@@ -131,7 +131,7 @@ func (t *Table) Bytes() (n int) {
 	return n
 }
 
-// HoldsNull says that a value of a column is NULL.
+// HoldsNull reports whether a value of a column is NULL.
 func (t *Table) HoldsNull(column int) bool { return t != nil && t.columns[column].nulls > 0 }
 
 // Value implements Keys.

@@ -98,7 +98,7 @@ type Proof struct {
 	Of     string
 }
 
-// Equal says that two proofs ask main the same.
+// Equal reports whether two proofs ask main the same.
 func (p Proof) Equal(o Proof) bool {
 	return p.Relation == o.Relation && p.Shape == o.Shape && slices.Equal(p.Columns, o.Columns) &&
 		p.Values.Text == o.Values.Text && slices.EqualFunc(p.Values.Parameters, o.Values.Parameters, sameParameter)

@@ -79,7 +79,7 @@ type Column struct {
 	PerUnit *bound.Range
 }
 
-// ShapeProof gives what main has to prove of a table that is read, and of the columns that the plan relies on (P1).
+// ShapeProof returns what main has to prove of a table that is read, and of the columns that the plan relies on (P1).
 func (r *Relation) ShapeProof(relied map[policy.ColumnOf]bool) Proof {
 	p := Proof{Relation: r.Name}
 	shapes := []string{r.Shape}

@@ -4,7 +4,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// HasWindow says whether an expression calls a window function, outside its subqueries.
+// HasWindow reports whether an expression calls a window function, outside its subqueries.
 func HasWindow(n *pg_query.Node) bool {
 	found := false
 	Visit(n, func(n *pg_query.Node) bool {
@@ -22,7 +22,7 @@ func DistinctOn(s *pg_query.SelectStmt) []*pg_query.Node {
 	return s.DistinctClause
 }
 
-// Aggregates says whether a query aggregates: by GROUP BY, HAVING or an aggregate function of its own level.
+// Aggregates reports whether a query aggregates: by GROUP BY, HAVING or an aggregate function of its own level.
 func Aggregates(s *pg_query.SelectStmt) bool {
 	if len(s.GroupClause) > 0 || s.HavingClause != nil {
 		return true
@@ -46,7 +46,7 @@ func hasAggregate(n *pg_query.Node) bool {
 	return found
 }
 
-// IsAggregate says whether a node is a call of one of PostgreSQL's aggregates, and not as a window function.
+// IsAggregate reports whether a node is a call of one of PostgreSQL's aggregates, and not as a window function.
 func IsAggregate(n *pg_query.Node) bool {
 	f := n.GetFuncCall()
 	if f == nil || f.Over != nil {

@@ -13,14 +13,14 @@ var clockWords = regexp.MustCompile(`(?i)now|today|tomorrow|yesterday`)
 // clockTexts are what may read the clock in SQL that dpproxy prints, or in a value.
 var clockTexts = regexp.MustCompile(`(?i)now|today|tomorrow|yesterday|current_|localtime|_timestamp|timeofday|\bage\b`)
 
-// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at
+// MayReadClock reports whether an expression as dpproxy prints it, or a value of any type, may mean something else at
 // another time.
 func MayReadClock(text string) bool { return clockTexts.MatchString(text) }
 
 // clockFunctions read the clock, beside the keywords of the grammar.
 var clockFunctions = []string{"now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday"}
 
-// ReadsClock says whether a tree may mean something else at another time.
+// ReadsClock reports whether a tree may mean something else at another time.
 func ReadsClock(n *pg_query.Node) bool {
 	found := false
 	Visit(n, func(n *pg_query.Node) bool {

@@ -22,7 +22,7 @@ func RefText(r *pg_query.ColumnRef) string {
 	return text
 }
 
-// OutputName gives the name that PostgreSQL gives a result column (parse_target.c, FigureColname).
+// OutputName returns the name that PostgreSQL gives a result column (parse_target.c, FigureColname).
 func OutputName(t *pg_query.ResTarget) string {
 	if t.Name != "" {
 		return t.Name
@@ -134,7 +134,8 @@ func OwnCall(name string, argument *pg_query.Node) *pg_query.Node {
 		[]*pg_query.Node{argument}, -1)
 }
 
-// ItemName gives the name by which columns of a FROM item are called; "" for one that has none, and for any other node.
+// ItemName returns the name by which columns of a FROM item are called; "" for one that has none, and for any other
+// node.
 func ItemName(n *pg_query.Node) string {
 	var alias *pg_query.Alias
 	name := ""

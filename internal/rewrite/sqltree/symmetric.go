@@ -43,7 +43,7 @@ func SymmetricSum(n *pg_query.Node) *pg_query.Node {
 	}}}
 }
 
-// ByKey gives the argument and the key of a call that SymmetricSum made; nil for any other.
+// ByKey returns the argument and the key of a call that SymmetricSum made; nil for any other.
 func ByKey(f *pg_query.FuncCall) (x, key *pg_query.Node) {
 	if FunctionName(f) != byKey {
 		return nil, nil

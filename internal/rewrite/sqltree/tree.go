@@ -101,7 +101,7 @@ func Visit(n *pg_query.Node, f func(*pg_query.Node) bool) {
 	Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) { return n, f(n) })
 }
 
-// Any says that a node of a tree is so.
+// Any reports whether a node of a tree is so.
 func Any(n *pg_query.Node, is func(*pg_query.Node) bool) (found bool) {
 	Visit(n, func(n *pg_query.Node) bool {
 		found = found || is(n)
@@ -110,7 +110,7 @@ func Any(n *pg_query.Node, is func(*pg_query.Node) bool) (found bool) {
 	return found
 }
 
-// AnyOutside says that a node of a tree is so, where nodes within subqueries do not count.
+// AnyOutside reports whether a node of a tree is so, where nodes within subqueries do not count.
 func AnyOutside(n *pg_query.Node, is func(*pg_query.Node) bool) (found bool) {
 	Visit(n, func(n *pg_query.Node) bool {
 		found = found || is(n)
@@ -127,7 +127,7 @@ func Operator(n *pg_query.Node) string {
 	return ""
 }
 
-// Equality gives both sides of a = b; nil for any other node.
+// Equality returns both sides of a = b; nil for any other node.
 func Equality(n *pg_query.Node) []*pg_query.Node {
 	if a := n.GetAExpr(); Operator(n) == "=" && len(a.Name) == 1 {
 		return []*pg_query.Node{a.Lexpr, a.Rexpr}
@@ -135,13 +135,13 @@ func Equality(n *pg_query.Node) []*pg_query.Node {
 	return nil
 }
 
-// Star says that a node is * or table.*.
+// Star reports whether a node is * or table.*.
 func Star(n *pg_query.Node) bool {
 	fields := n.GetColumnRef().GetFields()
 	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
 }
 
-// TreeKey gives a text that is equal for trees that differ in locations only.
+// TreeKey returns a text that is equal for trees that differ in locations only.
 func TreeKey(m proto.Message) string {
 	c := proto.Clone(m)
 	stripLocations(c.ProtoReflect())
@@ -189,7 +189,7 @@ func eachField(m protoreflect.Message, f func(protoreflect.FieldDescriptor, prot
 	})
 }
 
-// Mentions says whether a text occurs in a name or a constant anywhere in a tree, in upper or lower case.
+// Mentions reports whether a text occurs in a name or a constant anywhere in a tree, in upper or lower case.
 func Mentions(n *pg_query.Node, text string) bool {
 	found := false
 	eachField(n.ProtoReflect(), func(fd protoreflect.FieldDescriptor, v protoreflect.Value) {
@@ -236,7 +236,7 @@ func AllColumns() *pg_query.Node {
 	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{Fields: []*pg_query.Node{star}}}}
 }
 
-// FirstTarget gives the first output of a query, as a place for an error; nil where it has none.
+// FirstTarget returns the first output of a query, as a place for an error; nil where it has none.
 func FirstTarget(s *pg_query.SelectStmt) *pg_query.Node {
 	for s.Op != pg_query.SetOperation_SETOP_NONE {
 		s = s.Larg
@@ -350,13 +350,13 @@ func rowEquality(n *pg_query.Node) []*pg_query.Node {
 	return pairs
 }
 
-// severalValues says that a row's item is a row or a star.
+// severalValues reports whether a row's item is a row or a star.
 func severalValues(n *pg_query.Node) bool {
 	ref := n.GetColumnRef()
 	return n.GetRowExpr() != nil || ref != nil && ref.Fields[len(ref.Fields)-1].GetAStar() != nil
 }
 
-// ConstantNode says that a node is a constant or a parameter, or a cast of one.
+// ConstantNode reports whether a node is a constant or a parameter, or a cast of one.
 func ConstantNode(n *pg_query.Node) bool {
 	if c := n.GetTypeCast(); c != nil {
 		return ConstantNode(c.Arg)

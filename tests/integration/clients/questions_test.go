@@ -246,7 +246,7 @@ func alike(x, y string) bool {
 	return err == nil && math.Abs(a-b) <= 1e-4*math.Max(1, math.Abs(a))
 }
 
-// ordered says that a statement has an ORDER BY of its own, and not in a subquery alone.
+// ordered reports whether a statement has an ORDER BY of its own, and not in a subquery alone.
 func ordered(sql string) bool {
 	return strings.LastIndex(strings.ToUpper(sql), "ORDER BY") > strings.LastIndex(sql, "GROUP BY")
 }

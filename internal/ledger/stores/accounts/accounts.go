@@ -84,7 +84,7 @@ func (a *Accounts) Preview(ctx context.Context, analyst string, charges []ledger
 	return balance, ledger.ClientError(b.Rules.Log, err)
 }
 
-// Failed says whether a fingerprint is refused to an analyst.
+// Failed reports whether a fingerprint is refused to an analyst.
 func (a *Accounts) Failed(ctx context.Context, analyst, fingerprint string) (bool, error) {
 	b, err := a.Peek(ctx, "reading failures", analyst)
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Store) Usable() error {
 	return s.usable()
 }
 
-// Has says whether the ledger has an account of that name.
+// Has reports whether the ledger has an account of that name.
 func (s *Store) Has(_ context.Context, name string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

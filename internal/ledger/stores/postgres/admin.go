@@ -95,7 +95,7 @@ func (s *Store) Show(ctx context.Context) ([]ledger.AccountSummary, error) {
 	return out, err
 }
 
-// Has says whether the ledger has an account of that name.
+// Has reports whether the ledger has an account of that name.
 func (s *Store) Has(ctx context.Context, name string) (there bool, err error) {
 	err = s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = $1)`, []any{name},
 		func(row pgx.Rows) error { return row.Scan(&there) })

@@ -70,7 +70,7 @@ func (s *Store) attempt(r *accounting.Rules, work map[string][]*request, wait bo
 	return locked, s.write(ctx, t)
 }
 
-// isServerError says whether the server itself answered with err; otherwise the connection is broken.
+// isServerError reports whether the server itself answered with err; otherwise the connection is broken.
 func isServerError(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") // 57P01…57P03: the server is stopping or starting
