@@ -17,7 +17,7 @@ import (
 type askPage struct {
 	SQL     string
 	Prices  []float64 // the steps of the slider
-	Step    int       // where it stands
+	Step    int       // where it is
 	Own     int       // the policy's
 	Price   price
 	First   []question
@@ -185,7 +185,7 @@ func script(p price, sql string) string {
 	return sql + ";"
 }
 
-// download gives an answer of this session as CSV.
+// download sends an answer of this session as CSV.
 func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
 	id, err := strconv.Atoi(r.URL.Query().Get("id"))
 	a := x.answer(id)

@@ -61,7 +61,7 @@ func (b bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// held gives its place back when it is closed.
+// held frees its slot when it is closed.
 type held struct {
 	net.Conn
 	release func()

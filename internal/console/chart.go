@@ -211,7 +211,7 @@ func (ch *chart) draw(a *answer, key, value int, margin float64) {
 	ch.bars(data)
 }
 
-// place is where a key stands on an axis.
+// place is where a key is on an axis.
 func place(oid uint32, k cell) (float64, bool) {
 	if k.Null {
 		return 0, false

@@ -25,7 +25,7 @@ const (
 	// answer is kept.
 	maxRows  = 10_000
 	maxBytes = 4 << 20 // with cellBytes for each value
-	// cellBytes is what a value takes beside its text.
+	// cellBytes is what a value takes besides its text.
 	cellBytes = 40
 )
 
@@ -87,7 +87,7 @@ type answer struct {
 	Notices []*pgconn.Notice
 	SQL     string
 	Price   price
-	memory  *memory.Account // counts the answer, until nobody holds it
+	memory  *memory.Account // counts the answer, until it is freed
 	holders atomic.Int32
 }
 
@@ -172,7 +172,7 @@ func (c *client) grow(a *answer, n int) error {
 	return err
 }
 
-// settle gives the session the settings of one statement, and forgets those of the one before.
+// settle sets the settings of one statement in the session, and forgets those of the one before.
 func (c *client) settle(ctx context.Context, p price) error {
 	if _, err := c.conn.Exec(ctx, "RESET ALL").ReadAll(); err != nil {
 		return err

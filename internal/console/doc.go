@@ -4,7 +4,7 @@
 // It is a client of the wire. An analyst's login opens a connection to the wire server in the same process (pipe.go),
 // and authenticates there with the password that was typed: verifiers, throttle, lockout, limits on connections,
 // charges, refusals and timing are those of any PostgreSQL client, because it is one. That connection is the web
-// session. It ends with it, and the password is forgotten as soon as it stands.
+// session. It ends with it, and the password is forgotten as soon as it is open.
 //
 //	server.go guard.go       listener, time-outs; headers, host, origin and method of every request
 //	sessions.go login.go     web sessions: made at login, ended by logout, silence or age

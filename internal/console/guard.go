@@ -32,7 +32,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		case !c.known(r):
 			// A page of another name that resolves to this address would be of the browser's opinion that it may read ours.
 			c.fail(w, r, http.StatusMisdirectedRequest,
-				"This server does not go by that name. console.names in the policy lists names beside its addresses.")
+				"This server does not go by that name. console.names in the policy lists names besides its addresses.")
 		case origins.Check(r) != nil, changes(r) && !spokenFor(r):
 			c.fail(w, r, http.StatusForbidden, "This request comes from another site, and was not answered.")
 		default:

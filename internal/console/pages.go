@@ -113,7 +113,7 @@ func (c *Console) routes() http.Handler {
 	return mux
 }
 
-// only gives a page to sessions of one kind, and what changes something to requests with the session's token.
+// only serves a page to sessions of one kind, and what changes something to requests with the session's token.
 func (c *Console) only(administrator bool, h func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return c.either(func(w http.ResponseWriter, r *http.Request, x *session) {
 		if x.administrator() != administrator {
@@ -124,7 +124,7 @@ func (c *Console) only(administrator bool, h func(http.ResponseWriter, *http.Req
 	})
 }
 
-// either gives a page to every session.
+// either serves a page to every session.
 func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := c.sessions.find(c.identifier(r), hostOf(r))

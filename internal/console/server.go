@@ -42,7 +42,7 @@ type Config struct {
 	// TLS is that of the wire; nil: the console speaks HTTP. Whether it does is settled by Secure.
 	TLS    func() *tls.Config
 	Secure bool
-	// Names lists names of this server beside its addresses and those of its certificate.
+	// Names lists names of this server besides its addresses and those of its certificate.
 	Names func() []string
 	Proxy Proxy
 	// Memory counts what clients make the process keep.

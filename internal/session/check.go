@@ -205,14 +205,14 @@ func checkPlaceholder(st *state, key, name, value string) *pgconn.PgError {
 	if !strings.Contains(key, ".") || strings.HasPrefix(key, "dpproxy.") {
 		return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`)
 	}
-	held, bytes := 0, len(key)+len(value)
+	count, bytes := 0, len(key)+len(value)
 	for k, v := range st.layers.current.values {
 		if parameters[k] == nil && k != key {
-			held++
+			count++
 			bytes += len(k) + len(v)
 		}
 	}
-	if held >= maxPlaceholders || bytes > maxPlaceholderBytes {
+	if count >= maxPlaceholders || bytes > maxPlaceholderBytes {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many or too large custom parameters",
 			pgerr.Hint("A session holds %d of at most %d bytes together; DISCARD ALL frees them.", maxPlaceholders,
 				maxPlaceholderBytes))

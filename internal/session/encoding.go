@@ -61,7 +61,7 @@ func converted(convert func([]byte) ([]byte, error), oid uint32, format int16, v
 	return convertedWithin(convert, oid, format, v, 0)
 }
 
-// convertedWithin converts a value that stands so many levels deep in arrays and rows.
+// convertedWithin converts a value so many levels deep in arrays and rows.
 func convertedWithin(convert func([]byte) ([]byte, error), oid uint32, format int16, v []byte, level int) (
 	[]byte, error,
 ) {

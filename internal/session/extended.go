@@ -133,7 +133,7 @@ func bindBytes(b wire.Bind) int {
 	return n
 }
 
-// portalBytes is how much a portal takes beside what its query holds.
+// portalBytes is how much a portal takes besides what its query holds.
 func portalBytes(q *query) int {
 	if q == nil {
 		return objectBytes

@@ -14,7 +14,7 @@ import (
 // Handler opens sessions over one engine. It is safe for concurrent use.
 type Handler struct {
 	engine  Engine
-	observe func(Event) // nil: nobody is told
+	observe func(Event) // nil: no event is reported
 	traces  func() bool // nil: no
 
 	mu    sync.Mutex

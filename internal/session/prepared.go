@@ -15,7 +15,7 @@ import (
 func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, types []uint32) (Statement, Prepared,
 	error,
 ) {
-	list, err := s.engine.Parse(strings.Clone(sql)) // what is kept of it is not to keep the whole text that it stands in
+	list, err := s.engine.Parse(strings.Clone(sql)) // what is kept of it is not to keep the whole text that it is part of
 	if err != nil {
 		return Statement{}, nil, withOffset(err, offset)
 	}

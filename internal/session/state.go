@@ -20,7 +20,7 @@ const (
 	// TreeBytes is for each byte of a statement's text: its parse tree and its analysis.
 	TreeBytes = 40
 	// objectBytes is for each statement, portal and savepoint, columnBytes for each column of one, and valueBytes for each
-	// value beside its own.
+	// value besides its own.
 	objectBytes = 1024
 	columnBytes = 200
 	valueBytes  = 32

@@ -86,7 +86,7 @@ func (p *packedRows) reserve(n int, hold *memory.Hold) error {
 
 func (p *packedRows) len() int { return len(p.starts) }
 
-// row returns the values of a row, which nobody may change.
+// row returns the values of a row, which must not be changed.
 func (p *packedRows) row(i int) [][]byte {
 	at := p.starts[i]
 	row, rest := make([][]byte, p.width), p.chunks[at.chunk][at.offset:]

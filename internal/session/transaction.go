@@ -78,7 +78,7 @@ func (st *state) begin(c command.Begin) *result {
 	return r
 }
 
-// transactionDefaults gives the transaction the modes that the session has set for new ones.
+// transactionDefaults sets the modes of the transaction to those that the session has for new ones.
 func (st *state) transactionDefaults() {
 	for _, mode := range []string{"isolation", "read_only", "deferrable"} {
 		value := st.layers.session.Get("default_transaction_" + mode)
@@ -87,7 +87,7 @@ func (st *state) transactionDefaults() {
 	}
 }
 
-// setModes gives the transaction modes without asking whether it is still time for that.
+// setModes sets the transaction's modes without asking whether it is still time for that.
 func (st *state) setModes(m command.Modes) {
 	for _, mode := range m.List() {
 		st.layers = st.layers.set("transaction_"+mode.Name, mode.Value, true)

@@ -32,7 +32,7 @@ func onOff(b bool) string {
 	return "off"
 }
 
-// scale gives the size of one unit of a parameter in base units.
+// scale returns the size of one unit of a parameter in base units.
 type scale struct {
 	name string
 	size float64

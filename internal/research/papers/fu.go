@@ -49,7 +49,7 @@ func fu(sigma, lambda float64) (page, error) {
 		laplaceFigure(lambda),
 		finding(
 			fmt.Sprintf(
-				"(22) and (23) print 1/(1−2α) where 1/(2α−1) must stand: as printed the logarithm is that of a negative number. With μ = λ = 1, [0.2, 0.8], α = 2 it is ln(−%.4f); mended it is %.5f, as by integration.", math.Exp(study.FuRegime3(2, .6, 1)), study.FuRegime3(2, .6, 1))),
+				"(22) and (23) print 1/(1−2α) where it must be 1/(2α−1): as printed the logarithm is that of a negative number. With μ = λ = 1, [0.2, 0.8], α = 2 it is ln(−%.4f); mended it is %.5f, as by integration.", math.Exp(study.FuRegime3(2, .6, 1)), study.FuRegime3(2, .6, 1))),
 		finding(
 			fmt.Sprintf(
 				"theorem 4.3 says b > a > μ where its proof needs b − a ≤ μ, and leaves μ out of its exponents. As stated, with α = 2, μ = λ = 1, a = 2, b = 7: the left side is %.1f, the right side %.2f.", (math.Exp(5)-math.Exp(-10))/-math.Expm1(-5), 2*math.E+math.Exp(-2))),

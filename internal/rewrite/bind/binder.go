@@ -19,7 +19,7 @@ type Binder struct {
 	partOfRead bool // of a public query that is read as a whole if it cannot be bound
 }
 
-// Stages plans the queries that are answered apart from the measures that read their rows. Each stands by itself.
+// Stages plans the queries that are answered before the measures that read their rows. None reads a row around it.
 type Stages interface {
 	// Stage plans one over released values (docs/privacy.md P28), or finds the one that was planned before.
 	Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.Stage, error)

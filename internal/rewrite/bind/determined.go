@@ -14,7 +14,7 @@ import (
 )
 
 // determinedBy says that a column follows from the group expressions, which hold the primary key of its table:
-// PostgreSQL takes it without an aggregate then. It gives the key; nil: it does not follow.
+// PostgreSQL takes it without an aggregate then. It returns the key; nil: it does not follow.
 func (c *AggregateSplitter) determinedBy(n *pg_query.Node) *schema.Proof {
 	col := c.Scope.bare(n)
 	if col == nil || col.Origin.Column == "" {

@@ -46,7 +46,7 @@ func (e *Env) Inlined(name string) *pg_query.SelectStmt {
 	return c.query
 }
 
-// Inside reports whether a query stands in an expression of another.
+// Inside reports whether a query is in an expression of another.
 func (e *Env) Inside() bool { return e.enclosing() != nil }
 
 // enclosing returns the scope of the query around a subquery expression.

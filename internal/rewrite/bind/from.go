@@ -15,14 +15,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// fromItem binds one FROM item; inner joins stay open, outer joins are solved. beside are the items that LATERAL may
+// fromItem binds one FROM item; inner joins stay open, outer joins are solved. preceding are the items that LATERAL may
 // read.
-func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.JoinGraph) (*relation.JoinGraph, error) {
+func (b *Binder) fromItem(n *pg_query.Node, e *Env, preceding *relation.JoinGraph) (*relation.JoinGraph, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_JoinExpr:
-		return b.joinExpr(n, v.JoinExpr, e, beside)
+		return b.joinExpr(n, v.JoinExpr, e, preceding)
 	case *pg_query.Node_RangeVar, *pg_query.Node_RangeSubselect, *pg_query.Node_RangeFunction:
-		r, err := b.fromRelation(n, e, beside)
+		r, err := b.fromRelation(n, e, preceding)
 		if err != nil {
 			return nil, b.Located(err, n)
 		}
@@ -47,7 +47,7 @@ func (b *Binder) Columns(from []*pg_query.Node, e *Env) (*relation.Relation, err
 }
 
 // fromRelation binds a table, view, CTE or subquery under its alias.
-func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
+func (b *Binder) fromRelation(n *pg_query.Node, e *Env, preceding *relation.JoinGraph) (*relation.Relation, error) {
 	var r *relation.Relation
 	var err error
 	var alias *pg_query.Alias
@@ -66,7 +66,7 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 		alias = s.Alias
 		query := s.Subquery.GetSelectStmt()
 		if s.Lateral {
-			r, err = b.lateral(query, e, beside)
+			r, err = b.lateral(query, e, preceding)
 		} else {
 			r, err = b.mustRelation(query, e)
 		}
@@ -153,19 +153,19 @@ func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 }
 
 // joinExpr binds a JOIN. An inner one joins the graph of its items; any other becomes one relation.
-func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.JoinGraph) (
+func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, preceding *relation.JoinGraph) (
 	*relation.JoinGraph, error,
 ) {
 	inner := j.Jointype == pg_query.JoinType_JOIN_INNER
 	if !inner {
-		beside = &relation.JoinGraph{} // an outer join becomes one relation, which must not read others
+		preceding = &relation.JoinGraph{} // an outer join becomes one relation, which must not read others
 	}
-	left, err := b.fromItem(j.Larg, e, beside)
+	left, err := b.fromItem(j.Larg, e, preceding)
 	if err != nil {
 		return nil, err
 	}
 	known := &relation.JoinGraph{}
-	known.Add(beside)
+	known.Add(preceding)
 	known.Add(left)
 	right, err := b.fromItem(j.Rarg, e, known)
 	if err != nil {

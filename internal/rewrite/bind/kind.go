@@ -123,7 +123,7 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (Kind, error) {
 	case *pg_query.Node_RangeSubselect:
 		k, err := b.KindOf(v.RangeSubselect.Subquery.GetSelectStmt(), e)
 		if err != nil && v.RangeSubselect.Lateral {
-			return Private, nil // it reads the items beside it: rows per row of those
+			return Private, nil // it reads the items before it: rows per row of those
 		}
 		return k, err
 	case *pg_query.Node_JoinExpr:

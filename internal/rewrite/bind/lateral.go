@@ -12,8 +12,8 @@ import (
 // lateral binds a LATERAL subquery that reads columns of the items before it. Over a private table it has to equate the
 // units of both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row
 // of the items before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
-func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
-	around := NewScope(b, beside.AsRelation(), e)
+func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, preceding *relation.JoinGraph) (*relation.Relation, error) {
+	around := NewScope(b, preceding.AsRelation(), e)
 	inner := &Env{outer: e, scope: around}
 	k, err := b.KindOf(sub, inner)
 	if err != nil {

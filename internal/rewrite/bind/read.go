@@ -39,12 +39,12 @@ func (b *Binder) publicRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation,
 	return nil, refused
 }
 
-// read finds what was made of a public query that stands by itself to be read; where nothing was, it is made if it is
+// read finds what was made of a public query that reads no row around it; where nothing was, it is made if it is
 // wanted. nil: it cannot be read.
 func (b *Binder) read(s *pg_query.SelectStmt, e *Env, wanted bool) (*relation.PublicQuery, error) {
 	query, err := standalone(s, e)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the query is bound as it stands, or refused for what it is
+		return nil, nil //nolint:nilerr // the query is bound as it is, or refused
 	}
 	return b.stages.Read(b.Base, query, wanted)
 }

@@ -195,8 +195,8 @@ func (s *Scope) build(n *pg_query.Node, build func(*pg_query.Node, expr.Scope) (
 	return e, s.binder.Refusal(err)
 }
 
-// boundPublic gives public columns that an expression reads the bounds of their rows, and says whether one has new
-// ones.
+// boundPublic sets the bounds of public columns that an expression reads to those of their rows, and reports whether
+// one has new ones.
 func (s *Scope) boundPublic(n *pg_query.Node) (bounded bool, failed error) {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		for at := s; at != nil && failed == nil; at = at.outer {

@@ -87,7 +87,7 @@ func (b *Binder) combinable(word string, l, r *relation.Relation) error {
 	return nil
 }
 
-// combineColumns adds the columns of a set operation to out, and gives what each side has to select for them.
+// combineColumns adds the columns of a set operation to out, and returns what each side has to select for them.
 func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, alias *query.Alias, l,
 	r *relation.Relation,
 ) (left, right []query.Output, err error) {

@@ -13,12 +13,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// AggregateSplitter takes an aggregating query apart: group keys and aggregate calls are replaced by references to
+// AggregateSplitter splits an aggregating query: group keys and aggregate calls are replaced by references to
 // columns of a relation that will hold them, so that what is left can be computed above it.
 type AggregateSplitter struct {
 	b          *Binder
 	Scope      *Scope
-	table      string           // name of the relation that stands in
+	table      string           // name of that relation
 	keys       []string         // scope keys of the group expressions, in order
 	Groups     []*pg_query.Node // those of GROUP BY, and then columns that they determine
 	given      int              // how many are of GROUP BY

@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// stageRows gives the rows of a query over released values to the private rows around it (docs/privacy.md P28).
+// stageRows binds a query over released values, whose rows the private rows around it read (docs/privacy.md P28).
 func (b *Binder) stageRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
 	if b.stages == nil {
 		return nil, refusal.New(refusal.AgainstReleased, "released aggregates cannot be joined with private rows here")
@@ -39,7 +39,7 @@ func (s *Scope) stageValue(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	return s.valueOf(node, r)
 }
 
-// keepStage lets a scalar subquery over released values stand among the aggregates of one unit.
+// keepStage lets a scalar subquery over released values be among the aggregates of one unit.
 func (s *Scope) keepStage(l *pg_query.SubLink) error {
 	k, correlated, err := s.kindOfSubquery(l.Subselect.GetSelectStmt())
 	if err != nil || k == Released && !correlated {

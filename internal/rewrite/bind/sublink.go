@@ -188,7 +188,7 @@ func (q *comparison) inUnit(outer *relation.Column, width int) *expr.Expr {
 		width > 1, q.columns, work, sqltree.LocationOf(q.node))
 }
 
-// joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer
+// joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and returns the outer
 // one; nil if none does.
 func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Column {
 	for i, c := range r.Visible() {
@@ -266,9 +266,9 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	return s.valueOf(node, r)
 }
 
-// readValue reads a scalar subquery over public tables that stands by itself when the statement is planned, as SELECT
-// (subquery): one row, or PostgreSQL's own error where the subquery has several (docs/privacy.md P4g). nil: it cannot
-// be read.
+// readValue reads a scalar subquery over public tables, which reads no row around it, when the statement is planned, as
+// SELECT (subquery): one row, or PostgreSQL's own error where the subquery has several (docs/privacy.md P4g). nil: it
+// cannot be read.
 func (s *Scope) readValue(node *pg_query.Node) (*expr.Expr, error) {
 	if s.binder.stages == nil || s.binder.partOfRead {
 		return nil, nil

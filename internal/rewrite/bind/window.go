@@ -114,7 +114,7 @@ func (w *windowBinder) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 	return sqltree.When(found, value, f.Args[2]), false, nil
 }
 
-// column adds the column of a call, once, and gives a reference to it.
+// column adds the column of a call, once, and returns a reference to it.
 func (w *windowBinder) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
 	key := w.sc.Key(node)
@@ -209,7 +209,7 @@ func (w *windowBinder) call(x *expr.Column, call query.Scalar, win *window, tota
 	return x, *over, nil
 }
 
-// rowOf prints a function that gives an expression's value in another row of the window.
+// rowOf prints a function that returns an expression's value in another row of the window.
 func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar,
 	error,
 ) {

@@ -74,7 +74,7 @@ func outputs(s *pg_query.SelectStmt, alias string) map[int]string {
 	return found
 }
 
-// expandStars names the columns of * and gives every output its name, which replacing the expression would change.
+// expandStars names the columns of * and every output, whose name would change with its expression.
 func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
 	list, err := sc.Targets(s.TargetList)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// correlator gives subqueries over private rows that read public rows around them a form that can be released: for
+// correlator rewrites subqueries over private rows that read public rows around them so that they can be released: for
 // every combination of the public values that such a subquery reads, a block releases its aggregates, or the number of
 // its rows, and the subquery reads those (docs/privacy.md P20a).
 type correlator struct {
@@ -145,7 +145,7 @@ func (o *outer) conditionsOf(n *pg_query.Node) {
 	}
 }
 
-// conditions notes the subqueries of a WHERE that drop a row alike where they are false and where they are NULL.
+// conditions notes the subqueries of a WHERE that drop a row where they are false as where they are NULL.
 func (o *outer) conditions(where *pg_query.Node) {
 	if l := where.GetSubLink(); l != nil {
 		o.holds[l] = true
@@ -247,7 +247,7 @@ func (o *outer) column(ref *pg_query.ColumnRef) (of item, name string, ok bool) 
 	return of, "", false
 }
 
-// subquery gives the form of a subquery over private rows; nil leaves it as it is.
+// subquery returns what replaces a subquery over private rows; nil: nothing does.
 func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	s := l.Subselect.GetSelectStmt()
 	exists := l.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK

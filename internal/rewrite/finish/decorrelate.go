@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// decorrelation takes one subquery over private rows apart: what it reads of the public rows around it becomes a group
+// decorrelation rewrites one subquery over private rows: what it reads of the public rows around it becomes a group
 // key.
 type decorrelation struct {
 	*outer

@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// existence gives a statement that asks whether there is a private row, as SELECT 1 FROM t WHERE … LIMIT 1, the form
-// that says so: SELECT 1 WHERE EXISTS (SELECT FROM t WHERE …), of which it is one row or none. The order of the rows
-// does not matter. It returns the number of the parameter that has to be 1 for that, or 0.
+// existence rewrites a statement that asks whether there is a private row, as SELECT 1 FROM t WHERE … LIMIT 1, as
+// SELECT 1 WHERE EXISTS (SELECT FROM t WHERE …), which has one row or none. The order of the rows does not matter. It
+// returns the number of the parameter that has to be 1 for that, or 0.
 func (c *correlator) existence(s *pg_query.SelectStmt) (limit int) {
 	rows := &pg_query.SelectStmt{ // what is asked, without its constants, order and limit
 		FromClause: s.FromClause, WhereClause: s.WhereClause, LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT,

@@ -5,7 +5,7 @@ import "slices"
 // Output is a result column that is computed of released values.
 type Output struct {
 	Name string
-	// Of has what it is computed of: several, where several queries, or grouping sets, give its rows.
+	// Of is what it is computed of: several, where its rows are those of several queries or grouping sets.
 	Of []*Formula
 }
 
@@ -26,14 +26,14 @@ type Formula struct {
 	Block, Column int // of FormulaAggregate and FormulaWindow: which of the block's it is
 
 	Row  int // whose value it is: of the same group, where it is the same; 0: of the one group of all rows
-	Size int // how many it is of, beside itself
+	Size int // how many others it is of
 }
 
 // mostParts bounds the parts of a formula, each of which is computed for each group; mostQueries, of how many queries
 // one may have rows.
 const mostParts, mostQueries = 64, 1024
 
-// What a formula may be beside + - * / of two others, round and trunc to so many digits, floor and ceil.
+// What a formula may be besides + - * / of two others, round and trunc to so many digits, floor and ceil.
 const (
 	FormulaAggregate = "aggregate"
 	FormulaWindow    = "window"
@@ -43,7 +43,7 @@ const (
 	FormulaRank      = "rank"    // the number of a group in an order
 	FormulaPublic    = "public"  // nothing that was released is in it
 	formulaEnd       = "end"     // the analyst's own word on how far another is off
-	FormulaOther     = "other"   // nobody knows how far it is off
+	FormulaOther     = "other"   // how far it is off is unknown
 	formulaEither    = "either"  // one or the other, in different rows
 )
 
@@ -155,7 +155,7 @@ func either(a, b *Formula) *Formula {
 	return mixed(a, b)
 }
 
-// alternatives takes such a formula apart.
+// alternatives lists the formulas of which such a one is either.
 func (f *Formula) alternatives() []*Formula {
 	if f.Op == formulaEither {
 		return append(f.Args[0].alternatives(), f.Args[1].alternatives()...)

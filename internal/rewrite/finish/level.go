@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// level is one query level that aggregates private rows, taken apart by the statement's analysis: all that has to be
+// level is one query level that aggregates private rows, as the statement's analysis has split it: all that has to be
 // planned anew for other values of the parameters.
 type level struct {
 	rows      *pg_query.SelectStmt // FROM and WHERE

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// aggregateLookup gives aggregates over private rows that read the private row which they are compared with a form that
-// can be released: a lookup query has the aggregate for every key, and a LEFT JOIN finds that of the row
+// aggregateLookup rewrites aggregates over private rows that read the private row which they are compared with so that
+// they can be released: a lookup query has the aggregate for every key, and a LEFT JOIN finds that of the row
 // (docs/privacy.md P28a).
 type aggregateLookup struct {
 	*outer

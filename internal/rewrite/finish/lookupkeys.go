@@ -21,7 +21,7 @@ func isLookup(s *pg_query.SelectStmt) bool {
 // keyPair is a condition inner = outer of a subquery: an expression over its own columns, and one over those around it.
 type keyPair struct{ inner, outer *pg_query.Node }
 
-// keys takes the conditions of a subquery apart: those that equate its rows with the row around it, and those on its
+// keys splits the conditions of a subquery: those that equate its rows with the row around it, and those on its
 // rows alone. No pairs: it reads the row in another way, or is no plain aggregate over private rows.
 func (m *aggregateLookup) keys(sub *pg_query.SelectStmt) (keys []keyPair, conds []*pg_query.Node) {
 	if sub == nil || !plain(sub, false) || !sqltree.Aggregates(sub) || len(sub.TargetList) != 1 {
@@ -111,7 +111,7 @@ func (m *aggregateLookup) keyPair(n *pg_query.Node, own *relation.Relation) (k k
 	return k, false
 }
 
-// stage makes the query that gives the value for every key. Where the keys around are of a public item, its rows are
+// stage makes the query of the value for every key. Where the keys around are of a public item, its rows are
 // the keys.
 func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_query.Node,
 	value *pg_query.Node,

@@ -22,7 +22,7 @@ const maxReads = 16
 func (c *cutter) Read(b *relation.Base, query *pg_query.SelectStmt, wanted bool) (*relation.PublicQuery, error) {
 	text, err := sqltree.Deparse(query)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the query is bound as it stands, or refused for what it is
+		return nil, nil //nolint:nilerr // the query is bound as it is, or refused
 	}
 	q, met := c.reads[text]
 	if met || !wanted {

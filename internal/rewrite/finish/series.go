@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// seriesOfOutputs gives a query without FROM whose outputs have one call of generate_series or unnest the form that has
-// it in FROM: both have a row for each of its values.
+// seriesOfOutputs moves the one call of generate_series or unnest in the outputs of a query without FROM into its FROM:
+// both have a row for each of its values.
 func seriesOfOutputs(s *pg_query.SelectStmt) {
 	if len(s.FromClause) > 0 || len(s.ValuesLists) > 0 || sqltree.Aggregates(s) || !outputsAlone(s) {
 		return

@@ -29,7 +29,7 @@ type Statement struct {
 	reads  map[string]*relation.PublicQuery // by text; nil: it cannot be read
 }
 
-// Stage prints the i-th stage, whose rows a query gives and which is answered when so many blocks are released.
+// Stage prints the i-th stage, whose rows are those of a query and which is answered when so many blocks are released.
 func (s *Statement) Stage(i int, rows Query, blocks int) Stage {
 	for _, found := range s.stages {
 		if found.Number == i {
@@ -51,7 +51,7 @@ type cutter struct {
 	in catalog.Input
 }
 
-// Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all
+// Cut splits a statement at its release blocks: what is above them becomes a template, which is the same for all
 // values of its parameters. query is a copy that Cut changes; in says which names the template may use.
 func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Statement, error) {
 	c := &cutter{

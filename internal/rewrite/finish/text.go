@@ -217,7 +217,7 @@ type Stage struct {
 	Rows   int64        // the most rows that it may have
 }
 
-// stage prints the query of a stage, of which rows gives the rows.
+// stage prints the query of a stage, whose rows are those of rows.
 func stage(s *relation.Stage, rows Query, blocks int) Stage {
 	out := Stage{Blocks: blocks, Query: rows, Rows: s.Rows, Types: s.ArrayTypes()}
 	var types, lists []string
@@ -263,7 +263,7 @@ type Arg struct {
 	Whole     bool              `json:",omitempty"` // of all groups of the block, also those that are not shown
 }
 
-// emptyValues prints what stands for the releases of a block without rows: a row of zeros; "" where nothing is
+// emptyValues prints what replaces the releases of a block without rows: a row of zeros; "" where nothing is
 // released.
 func emptyValues(k *release.Block) string {
 	var values []string

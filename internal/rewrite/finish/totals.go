@@ -15,7 +15,7 @@ import (
 // sum(count(*)) OVER () are, is that of all rows: it is released on its own. Hundreds of counts that are each kept
 // above 0, or of which some are not shown, add up to another (docs/privacy.md P20b).
 
-// totals gives such sums of a query that form, in place.
+// totals rewrites such sums of a query, in place.
 func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
 	if len(s.DistinctClause) > 0 || len(s.WindowClause) > 0 {
 		return

@@ -160,7 +160,7 @@ func (in *names) aggregate(f *pg_query.FuncCall) *Formula {
 	return other
 }
 
-// window is a window function: the number of a group in an order of released values, or something of which nobody knows
+// window is a window function: the number of a group in an order of released values, or something of which it is unknown
 // how far it is off.
 func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 	order := rankedBy(n)
