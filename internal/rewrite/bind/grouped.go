@@ -34,9 +34,6 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 		return nil, err
 	}
 	for i := range list {
-		if list[i].Column != nil {
-			list[i].Node = sqltree.ColumnRef(list[i].Column.Table, list[i].Column.Name)
-		}
 		if list[i].Node, err = c.Replace(list[i].Node); err != nil {
 			return nil, err
 		}

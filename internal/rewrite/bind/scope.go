@@ -265,7 +265,7 @@ func (s *Scope) Targets(list []*pg_query.Node) ([]Target, error) {
 		}
 		for _, c := range columns {
 			if c.Name != "" {
-				out = append(out, Target{Name: c.Name, Column: c})
+				out = append(out, Target{Name: c.Name, Node: sqltree.ColumnRef(c.Table, c.Name), Column: c})
 			}
 		}
 	}

@@ -52,9 +52,6 @@ func (b *Binder) GroupNodes(s *pg_query.SelectStmt, sc *Scope) ([]*pg_query.Node
 		}
 		var nodes []*pg_query.Node
 		for _, t := range list {
-			if t.Column != nil {
-				t.Node = sqltree.ColumnRef(t.Column.Table, t.Column.Name)
-			}
 			nodes = append(nodes, t.Node)
 		}
 		return nodes, nil

@@ -82,9 +82,6 @@ func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
 	}
 	s.TargetList = nil
 	for _, t := range list {
-		if t.Column != nil {
-			t.Node = sqltree.ColumnRef(t.Column.Table, t.Column.Name)
-		}
 		s.TargetList = append(s.TargetList, sqltree.Target(t.Name, t.Node))
 	}
 	return nil
@@ -97,9 +94,7 @@ func (b *finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitte
 		names[t.GetResTarget().Name] = true
 	}
 	for _, t := range s.TargetList {
-		r := t.GetResTarget()
-		var err error
-		if r.Val, err = c.Replace(r.Val); err != nil {
+		if err := rewriteAt(c.Replace, &t.GetResTarget().Val); err != nil {
 			return err
 		}
 	}
@@ -121,17 +116,12 @@ func (b *finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitte
 	if err := sqltree.RewriteEach(s.WindowClause, c.Replace); err != nil {
 		return err
 	}
-	var err error
-	if s.HavingClause, err = c.Replace(s.HavingClause); err != nil {
+	if err := rewriteAt(c.Replace, &s.HavingClause); err != nil {
 		return err
 	}
 	if err := sqltree.RewriteEach(s.SortClause, byName); err != nil {
 		return err
 	}
 	limit := func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, e) }
-	if s.LimitCount, err = limit(s.LimitCount); err != nil {
-		return err
-	}
-	s.LimitOffset, err = limit(s.LimitOffset)
-	return err
+	return rewriteAt(limit, &s.LimitCount, &s.LimitOffset)
 }

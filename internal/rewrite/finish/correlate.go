@@ -16,14 +16,18 @@ import (
 // its rows, and the subquery reads those (docs/privacy.md P20a).
 type correlator struct {
 	*bind.Binder
+	*correlated
 	blocks  int
+	refused error // of what it understands and cannot be released
+}
+
+// correlated is what the correlator knows of the queries that it has rewritten.
+type correlated struct {
 	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
 	ends    map[*pg_query.SelectStmt]map[int]bool         // outputs that are sums of groups and have an interval
-	// by the output of a query: what the analyst wrote where that is its one call
-	written map[string]string
-	refused error // of what it understands and cannot be released
+	written map[string]string                             // by an output: what the analyst wrote where that is its one call
 }
 
 // query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused

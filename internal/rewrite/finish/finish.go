@@ -14,14 +14,10 @@ import (
 // placeholder.
 type finisher struct {
 	*Planned
+	*correlated
 	levels  []*level // by placeholder
 	aliases int
-	rows    int                                           // of different groups that a column may be of (Formula.Row)
-	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
-	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
-	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that the statement selects from, alone: itself
-	// by the output of a query: what the analyst wrote where that is its one call
-	written map[string]string
+	rows    int  // of different groups that a column may be of (Formula.Row)
 	stage   bool // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 
@@ -73,7 +69,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 		if err := b.rewrite(s.Rarg, inner); err != nil {
 			return err
 		}
-		return b.rewriteClauses(s, func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, inner) })
+		return b.rewriteExpressions(s, inner)
 	}
 	for _, n := range s.FromClause {
 		item, err := b.KindOfItem(n, inner)
@@ -188,30 +184,22 @@ func (b *finisher) rewriteSubLink(l *pg_query.SubLink, e *bind.Env) error {
 // rewriteExpressions handles every expression of a query level without private rows.
 func (b *finisher) rewriteExpressions(s *pg_query.SelectStmt, e *bind.Env) error {
 	f := func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, e) }
-	for _, list := range [][]*pg_query.Node{s.TargetList, s.GroupClause, s.WindowClause, s.ValuesLists, s.DistinctClause} {
+	for _, list := range [][]*pg_query.Node{
+		s.TargetList, s.GroupClause, s.WindowClause, s.ValuesLists, s.DistinctClause, s.SortClause,
+	} {
 		if err := sqltree.RewriteEach(list, f); err != nil {
 			return err
 		}
 	}
-	var err error
-	if s.WhereClause, err = f(s.WhereClause); err != nil {
-		return err
-	}
-	if s.HavingClause, err = f(s.HavingClause); err != nil {
-		return err
-	}
-	return b.rewriteClauses(s, f)
+	return rewriteAt(f, &s.WhereClause, &s.HavingClause, &s.LimitCount, &s.LimitOffset)
 }
 
-// rewriteClauses applies f to ORDER BY, LIMIT and OFFSET.
-func (b *finisher) rewriteClauses(s *pg_query.SelectStmt, f func(*pg_query.Node) (*pg_query.Node, error)) error {
-	if err := sqltree.RewriteEach(s.SortClause, f); err != nil {
-		return err
+// rewriteAt rewrites expressions in their places.
+func rewriteAt(f func(*pg_query.Node) (*pg_query.Node, error), places ...**pg_query.Node) (err error) {
+	for _, at := range places {
+		if *at, err = f(*at); err != nil {
+			return err
+		}
 	}
-	var err error
-	if s.LimitCount, err = f(s.LimitCount); err != nil {
-		return err
-	}
-	s.LimitOffset, err = f(s.LimitOffset)
-	return err
+	return nil
 }

@@ -69,20 +69,19 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	keyed := stage && isLookup(query)
 	f := &finisher{
-		Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{},
-		every:  map[*pg_query.SelectStmt]bool{},
-		around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{}, stage: stage, root: query,
+		Planned: &Planned{Binder: bind.New(b, c)}, stage: stage, root: query,
+		correlated: &correlated{
+			compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{},
+			around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{},
+			ends: map[*pg_query.SelectStmt]map[int]bool{},
+		},
 	}
-	correlated := &correlator{
-		Binder: f.Binder, compare: f.compare, every: f.every, around: f.around,
-		ends: map[*pg_query.SelectStmt]map[int]bool{}, written: f.written,
-	}
-	limit := 0
+	limit, before := 0, &correlator{Binder: f.Binder, correlated: f.correlated}
 	if !stage {
-		limit = correlated.existence(query)
+		limit = before.existence(query)
 	}
-	if correlated.query(query, nil); correlated.refused != nil {
-		return nil, correlated.refused
+	if before.query(query, nil); before.refused != nil {
+		return nil, before.refused
 	}
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	var outputs []column
 	var order *Order
 	if !stage {
-		c.Outermost, c.Ends = f.outermost, correlated.ends[query]
+		c.Outermost, c.Ends = f.outermost, f.ends[query]
 		outputs = f.outputsOf(query)
 		order = f.orderOf(query, outputs)
 	}
