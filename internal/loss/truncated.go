@@ -114,7 +114,7 @@ func (m Scalar) bend(p, q float64) float64 {
 	return 0
 }
 
-// Searches stop early where they are expensive. Laplace noise on an interval and Gaussian noise with gaps do not repay long
+// Searches stop early where they cost much. Laplace noise on an interval and Gaussian noise with gaps do not repay long
 // ones; Laplace noise with gaps does, whose largest log-ratio is far from its divergences.
 const (
 	gapSteps, gapTolerance = 400, 1e-11

@@ -20,9 +20,9 @@ const maxScalarText = 16 << 10
 // (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (docs/privacy.md P7), and the SQL
 // enforces the bounds of its value. nil: the subquery has another form.
 func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
-	if sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause) > 0 || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
-		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) ||
-		s.binder.plainSubquery(sub) != nil {
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || sub.HavingClause != nil || sub.WithClause != nil ||
+		len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.SortClause) > 0 || len(sub.TargetList) != 1 ||
+		!sqltree.Aggregates(sub) || s.binder.plainSubquery(sub) != nil {
 		return nil, nil
 	}
 	inner := *s.binder

@@ -59,7 +59,8 @@ func (b *finisher) namesOf(s *pg_query.SelectStmt, outer *names) *names {
 // placeholderOf is 1 + the number of the block that a FROM item reads; 0: it reads another relation.
 func placeholderOf(n *pg_query.Node) int {
 	groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt()
-	if len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 && sqltree.Star(groups.TargetList[0].GetResTarget().Val) {
+	if len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 &&
+		sqltree.Star(groups.TargetList[0].GetResTarget().Val) {
 		n = groups.FromClause[0] // with windows over all groups (addGroups)
 	}
 	number, is := strings.CutPrefix(n.GetRangeVar().GetRelname(), blockPrefix)

@@ -27,7 +27,7 @@ type correlated struct {
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
 	ends    map[*pg_query.SelectStmt]map[int]bool         // outputs that are sums of groups and have an interval
-	written map[string]string                             // by an output: what the analyst wrote where that is its one call
+	written map[string]string                             // by an output, which is one call: what the analyst wrote
 }
 
 // query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused

@@ -160,8 +160,8 @@ func (in *names) aggregate(f *pg_query.FuncCall) *Formula {
 	return other
 }
 
-// window is a window function: the number of a group in an order of released values, or something of which it is unknown
-// how far it is off.
+// window is a window function: the number of a group in an order of released values, or something of which it is not
+// known how far it is off.
 func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 	order := rankedBy(n)
 	switch by := in.value(order.GetNode()); {
