@@ -25,6 +25,9 @@ func TestSumsOverGroups(t *testing.T) {
 		},
 		{"SELECT DISTINCT total FROM (SELECT ward, sum(count(*)) OVER () AS total FROM visits GROUP BY ward) t", 4000},
 		{"WITH t AS (SELECT visited, ward, count(*) AS n FROM visits GROUP BY 1, 2) SELECT sum(n) FROM t", 4000},
+		{
+			"SELECT sum(m) FROM (SELECT ward, sum(n) AS m FROM (SELECT visited, t.ward, count(*) AS n FROM visits t GROUP BY 1, 2) t GROUP BY t.ward) t", 4000,
+		},
 	} {
 		got, err := strconv.ParseFloat(rowsText(t, conn, c.sql), 64)
 		if margin := lastMargin(t, conn); err != nil || got < c.want-4*margin || got > c.want+4*margin {

@@ -107,6 +107,7 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 	if err := b.countLevel(); err != nil {
 		return nil, err
 	}
+	s = pushedDown(s)
 	all := &relation.JoinGraph{}
 	if len(s.FromClause) == 0 {
 		all.Items = []*relation.Relation{b.OneRow()}

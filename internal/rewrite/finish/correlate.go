@@ -25,6 +25,7 @@ type correlator struct {
 type correlated struct {
 	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
+	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
 	ends    map[*pg_query.SelectStmt]map[int]bool         // outputs that are sums of groups and have an interval
 	written map[string]string                             // by an output, which is one call: what the analyst wrote

@@ -81,7 +81,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 		}
 	}
 	b.choosing = around.and(b.choicesOf(s))
-	b.overShown = b.overShown || aggregatesGroups(s, inner)
+	b.overShown = b.overShown || !b.single[s] && aggregatesGroups(s, inner)
 	for _, n := range s.FromClause {
 		if err := b.rewriteItem(n, inner); err != nil {
 			return err

@@ -73,7 +73,7 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 		correlated: &correlated{
 			compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{},
 			around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{},
-			ends: map[*pg_query.SelectStmt]map[int]bool{},
+			ends: map[*pg_query.SelectStmt]map[int]bool{}, single: map[*pg_query.SelectStmt]bool{},
 		},
 	}
 	limit, before := 0, &correlator{Binder: f.Binder, correlated: f.correlated}

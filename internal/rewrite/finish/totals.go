@@ -29,7 +29,7 @@ func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
 		})
 		return
 	}
-	if len(s.FromClause) != 1 || len(s.GroupClause) > 0 || s.WhereClause != nil || s.HavingClause != nil {
+	if len(s.FromClause) != 1 || s.WhereClause != nil {
 		return
 	}
 	groups := c.groupsOf(s.FromClause[0], e)
@@ -37,6 +37,13 @@ func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
 		return
 	}
 	of := &grouped{sqltree.ItemName(s.FromClause[0]), groups}
+	if len(s.GroupClause) > 0 {
+		c.coarser(s, of)
+		return
+	}
+	if s.HavingClause != nil {
+		return
+	}
 	aggregated := sqltree.Aggregates(s)
 	c.replaceSums(s, groups, func(sum *pg_query.FuncCall) *pg_query.Node {
 		if x := of.named(sum.Args[0]); (overAll(sum) || sum.Over == nil) && additive(x.GetFuncCall()) {

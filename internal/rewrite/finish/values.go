@@ -151,7 +151,7 @@ func (in *names) aggregate(f *pg_query.FuncCall) *Formula {
 		return other
 	}
 	of := in.value(f.Args[0])
-	switch single := len(in.items) == 1 && in.oneRow(of.Block); {
+	switch single := in.single[in.query] || len(in.items) == 1 && in.oneRow(of.Block); {
 	case single && of.Op == formulaEnd:
 		return of
 	case single && of.Op == FormulaAggregate && additive(in.levels[of.Block].calls[of.Column]):
