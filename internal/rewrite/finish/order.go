@@ -52,7 +52,7 @@ func (in *names) rowsAreGroups(outermost bool) bool {
 	several := func(t *pg_query.Node) bool { return !sqltree.Star(t.GetResTarget().Val) && returnsRows(t) }
 	switch {
 	case s.Op != pg_query.SetOperation_SETOP_NONE, len(s.DistinctClause) > 0, s.HavingClause != nil, s.LimitOffset != nil,
-		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0,
+		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0 && !in.single[s],
 		slices.ContainsFunc(s.TargetList, several):
 		return false
 	}
