@@ -167,7 +167,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	for _, x := range items {
 		e.nullable = e.nullable || x.nullable
 	}
-	e.test = b.listTest(op.Name, anyOf, first.args[0], all)
+	e.said = localList(op.Name, anyOf, all)
 	return e, nil
 }
 
@@ -188,51 +188,6 @@ func (b *builder) arrayAs(arr *Expr, all []*Expr, elem uint32, loc int) (_ *Expr
 		return arr, "", err
 	}
 	return arr, "::" + pgresolve.Qualified(pgresolve.LookupType(target).Array, -1), nil
-}
-
-// listTest gives what x = ANY (constants) says: x is one of them; <> ALL is its negation.
-func (b *builder) listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
-	if !(name == "=" && anyOf || name == "<>" && !anyOf) {
-		return nil
-	}
-	col := plainColumn(left)
-	if col == nil && (left.yearOf != nil || truncatedColumn(left) != nil) {
-		return b.itemsTest(name, left, all)
-	}
-	if col == nil || pgresolve.IsString(left.typ) && left.nondeterministic {
-		return nil
-	}
-	t := &test{
-		kind: testComparison, col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true,
-		hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID,
-	}
-	started := false
-	for _, e := range all {
-		x := e.args[1]
-		text, ok := x.Constant()
-		if !ok {
-			return nil
-		}
-		if text == nil {
-			t.constant = false // not in the list may be NULL
-			continue
-		}
-		t.in = append(t.in, x)
-		switch {
-		case !sameUnits(col.typ, x.typ) || pgresolve.IsString(left.typ):
-		case !started:
-			t.bounds, started = x.bounds, true
-		default:
-			t.bounds = t.bounds.Hull(x.bounds)
-		}
-	}
-	if t.in == nil {
-		return nil
-	}
-	if name == "<>" {
-		return &test{kind: testNot, args: []*test{t}}
-	}
-	return t
 }
 
 func (b *builder) arrayExpr(a *pg_query.A_ArrayExpr) (*Expr, error) {

@@ -22,13 +22,7 @@ func (b *builder) boolean(e *Expr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	x = x.relabelled()
-	if x.col != nil && x.test == nil {
-		out := *x
-		out.test = &test{kind: testComparison, col: x.col, name: "=", constant: true}
-		return &out, nil
-	}
-	return x, nil
+	return x.relabelled(), nil
 }
 
 func (b *builder) boolExpr(n *pg_query.BoolExpr) (*Expr, error) {
@@ -78,26 +72,21 @@ func join(op string, conditions []*Expr) *Expr {
 	c := &call{args: conditions, loc: conditions[0].location}
 	parts := make([]string, len(conditions))
 	texts := make([]string, len(conditions))
-	t := &test{kind: testAnd}
-	if op == "OR" {
-		t.kind = testOr
-	}
 	for i, e := range conditions {
 		parts[i] = fmt.Sprintf("{%d}", i)
 		texts[i] = e.Text()
-		t.args = append(t.args, e.test)
 	}
 	c.tmpl = "(" + strings.Join(parts, " "+op+" ") + ")"
 	c.text = cut(strings.Join(texts, " "+op+" "))
 	e := c.result(pgtype.BoolOID)
-	e.op, e.test = op, t
+	e.op = op
 	return e
 }
 
 func not(x *Expr) *Expr {
 	c := &call{args: []*Expr{x}, loc: x.location, tmpl: "(NOT {0})", text: cut("NOT " + x.Text())}
 	e := c.result(pgtype.BoolOID)
-	e.op, e.test = "NOT", &test{kind: testNot, args: []*test{x.test}}
+	e.op = "NOT"
 	return e
 }
 
@@ -124,12 +113,6 @@ func nullness(x *Expr, negated bool, loc int) *Expr {
 	}
 	e := c.result(pgtype.BoolOID)
 	e.nullable, e.nullBefore = false, false
-	if x.col != nil {
-		e.test = &test{kind: testNull, col: x.col}
-		if negated {
-			e.test = &test{kind: testNot, args: []*test{e.test}}
-		}
-	}
 	return e
 }
 
@@ -154,12 +137,6 @@ func (b *builder) booleanTest(n *pg_query.BooleanTest) (*Expr, error) {
 	c := &call{args: []*Expr{x}, loc: int(n.Location), tmpl: "({0} " + word + ")", text: x.Text() + " " + word}
 	e := c.result(pgtype.BoolOID)
 	e.nullable, e.nullBefore = false, false
-	switch n.Booltesttype {
-	case pg_query.BoolTestType_IS_TRUE:
-		e.test = &test{kind: testTrue, args: []*test{x.test}}
-	case pg_query.BoolTestType_IS_FALSE:
-		e.test = &test{kind: testFalse, args: []*test{x.test}}
-	}
 	return e, nil
 }
 

@@ -6,21 +6,23 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // claim is what has to hold of a row where a condition has a given sense. It may say less than the condition, and never
 // more.
 type claim struct {
-	facts   map[string]valueSet // of expressions, by their SQL: the row has one of these values
-	choices [][]*claim          // of each list, one holds
-	never   bool                // no row fulfils it
+	facts   map[any]valueSet // of expressions, by their keys: the row has one of these values
+	choices [][]*claim       // of each list, one holds
+	never   bool             // no row fulfils it
 }
 
-// fact is a claim about one expression.
-func fact(key string, s valueSet) *claim {
-	return &claim{facts: map[string]valueSet{key: s}, never: s.empty()}
+// fact is a claim about one expression; nil is the key of one that nothing is asked of.
+func fact(key any, s valueSet) *claim {
+	if key == nil {
+		return nothingKnown
+	}
+	return &claim{facts: map[any]valueSet{key: s}, never: s.empty()}
 }
 
 var (
@@ -30,7 +32,7 @@ var (
 
 // conjunction claims everything that the parts claim.
 func conjunction(parts ...*claim) *claim {
-	out := &claim{facts: map[string]valueSet{}}
+	out := &claim{facts: map[any]valueSet{}}
 	for _, p := range parts {
 		out.never = out.never || p.never
 		out.choices = append(out.choices, p.choices...)
@@ -56,7 +58,7 @@ func disjunction(parts ...*claim) *claim {
 	case slices.ContainsFunc(parts, func(p *claim) bool { return len(p.facts) == 0 && len(p.choices) == 0 }):
 		return nothingKnown
 	}
-	out := &claim{facts: map[string]valueSet{}}
+	out := &claim{facts: map[any]valueSet{}}
 	exact := true
 	for key := range parts[0].facts {
 		var union valueSet
@@ -79,9 +81,10 @@ func disjunction(parts ...*claim) *claim {
 	return out
 }
 
-// claims reads conditions.
+// claims reads conditions: of each expression, by its SQL, what the conditions alone say; or of columns alone what they
+// say together with the bounds that hold of what the columns are compared with.
 type claims struct {
-	key       func(query.Scalar) string // equal for what is the same in every row
+	key       func(query.Scalar) string // equal for what is the same in every row; nil: of columns alone
 	left      int                       // nodes that may still be read or printed; beyond, nothing is known
 	trustNull bool                      // what the schema says is never NULL is not
 }
@@ -105,6 +108,8 @@ func (c *claims) of(e *Expr, s sense) *claim {
 	switch {
 	case e.op == "NOT":
 		return c.of(e.args[0], s.negated())
+	case e.said != nil && c.key == nil:
+		return told(e.said, s)
 	case comparisons[e.op].not != "":
 		return c.comparison(e, s)
 	case e.elementwise != "":
@@ -142,7 +147,7 @@ func (c *claims) opaque(e *Expr, s sense) *claim {
 		return c.opaque(&positive, s.negated())
 	}
 	null := s == notTrue || s == notFalse
-	itself := fact(c.textOf(e), valueSet{segments: asNumber(s == isTrue || s == notFalse), null: null && c.mayBeNull(e)})
+	itself := fact(c.keyOf(e), valueSet{segments: asNumber(s == isTrue || s == notFalse), null: null && c.mayBeNull(e)})
 	if null {
 		return itself
 	}
@@ -152,7 +157,7 @@ func (c *claims) opaque(e *Expr, s sense) *claim {
 func (c *claims) mayBeNull(e *Expr) bool { return e.nullable || !c.trustNull }
 
 // asNumber gives a boolean as a number: 0 is false.
-func asNumber(b bool) []segment { return comparedSet("=", numberPoint(rat(int64(btoi(b)))), true) }
+func asNumber(b bool) []segment { return []segment{only(numberPoint(rat(int64(btoi(b)))))} }
 
 // fixed says that the value of an expression is known.
 func fixed(e *Expr) bool { return e.value != nil && e.value.items == nil && !e.provisional }
@@ -172,30 +177,51 @@ func constantClaim(e *Expr, s sense) *claim {
 	return impossible
 }
 
-// textOf identifies an expression.
-func (c *claims) textOf(e *Expr) string {
-	if e.col != nil && !e.clamp {
-		return c.key(e.col.Ref)
+// keyOf identifies an expression.
+func (c *claims) keyOf(e *Expr) any {
+	switch {
+	case e.col != nil && !e.clamp:
+		return c.columnKey(e.col)
+	case c.key == nil:
+		return nil
 	}
 	c.left -= e.weigh()
 	return c.key(e.SQL())
 }
 
+func (c *claims) columnKey(col *Column) any {
+	if c.key == nil {
+		return col
+	}
+	return c.key(col.Ref)
+}
+
 // subject finds what e is the value of: through casts that keep values and their order, and through the clamp of a
-// column. before takes a set of values of e back to those of the subject.
-func (c *claims) subject(e *Expr) (key string, base *Expr, before func(valueSet) valueSet) {
-	for e.exactCast() {
-		e = e.args[0]
+// column, which before takes back.
+func (c *claims) subject(e *Expr) (key any, base *Expr) {
+	base = e.uncast()
+	if base.clamps() {
+		return c.columnKey(base.col), base
 	}
-	if e.col != nil && e.clamp && !e.flush && e.typ != pgtype.IntervalOID {
-		return c.key(e.col.Ref), e, func(s valueSet) valueSet { return s.beforeClamp(e.bounds) }
+	return c.keyOf(base), base
+}
+
+// clamps says that e is a column, clamped and not changed in another way.
+func (e *Expr) clamps() bool {
+	return e.col != nil && e.clamp && !e.flush && e.typ != pgtype.IntervalOID
+}
+
+// before takes a set of values of e, which may be a clamped column, back to those of the column.
+func (e *Expr) before(s valueSet) valueSet {
+	if e.clamps() {
+		return s.beforeClamp(e.bounds)
 	}
-	return c.textOf(e), e, func(s valueSet) valueSet { return s }
+	return s
 }
 
 // whole says that an expression has whole numbers only.
 func (e *Expr) whole() bool {
-	return pgresolve.IsInt(e.baseType()) || e.baseType() == pgtype.DateOID || e.isEnum()
+	return stepwise(e.baseType()) || e.isEnum()
 }
 
 // null claims that an expression is NULL.
@@ -203,7 +229,7 @@ func (c *claims) null(e *Expr) *claim {
 	if e.baseType() == pgtype.BoolOID {
 		return conjunction(c.of(e, notTrue), c.of(e, notFalse))
 	}
-	key, _, _ := c.subject(e)
+	key, _ := c.subject(e)
 	return fact(key, valueSet{null: c.mayBeNull(e)})
 }
 
@@ -218,7 +244,7 @@ func (c *claims) notNull(e *Expr) *claim {
 	if fixed(e) {
 		return nothingKnown
 	}
-	key, base, _ := c.subject(e)
+	key, base := c.subject(e)
 	return conjunction(fact(key, everything(false)), c.operandsNotNull(base))
 }
 

@@ -33,6 +33,9 @@ func (c *claims) comparison(e *Expr, s sense) *claim {
 	}
 	null = null && c.mayBeNull(e)
 	claimed := c.against(l, r, operator, null)
+	if c.key == nil {
+		claimed = conjunction(claimed, c.against(r, l, comparisons[operator].mirror, null))
+	}
 	if claimed == nothingKnown || !ordered(l, r) {
 		claimed = conjunction(claimed, c.order(l, r, operator, null))
 	}
@@ -58,32 +61,37 @@ func (c *claims) truth(e *Expr, is, null bool) *claim {
 // order claims of two expressions which of them is greater. PostgreSQL's comparisons of one pair of types order all
 // values, NaN included.
 func (c *claims) order(l, r *Expr, operator string, null bool) *claim {
-	left, right := c.textOf(l), c.textOf(r)
+	if c.key == nil {
+		return nothingKnown
+	}
+	left, right := c.keyOf(l).(string), c.keyOf(r).(string)
 	if left > right {
 		left, right, operator = right, left, comparisons[operator].mirror
 	}
 	var signs []segment
 	for _, sign := range []int64{-1, 0, 1} {
-		if slices.ContainsFunc(comparedSet(operator, numberPoint(bounds.Zero), true), func(x segment) bool {
-			return x.contains(numberPoint(rat(sign)))
+		at := numberPoint(rat(sign))
+		if slices.ContainsFunc(compared(operator, only(numberPoint(bounds.Zero)), true), func(x segment) bool {
+			return x.contains(at)
 		}) {
-			signs = append(signs, comparedSet("=", numberPoint(rat(sign)), true)...)
+			signs = append(signs, only(at))
 		}
 	}
 	return fact("order of "+left+" and "+right, valueSet{segments: signs, null: null})
 }
 
-// against claims what a comparison with a constant says of an expression's values.
+// against claims what a comparison says of an expression's values: with a constant, or with what has bounds where those
+// are read, and is not NULL.
 func (c *claims) against(l, r *Expr, operator string, null bool) *claim {
-	if !fixed(r) || fixed(l) {
+	if fixed(l) || !fixed(r) && (c.key != nil || null) {
 		return nothingKnown
 	}
-	key, base, before := c.subject(l)
-	at := place(l, base, r)
-	if at == nil || operator != "=" && operator != "<>" && !ordered(l, r) {
+	key, base := c.subject(l)
+	at, known := place(l, base, r)
+	if !known || operator != "=" && operator != "<>" && !ordered(l, r) {
 		return nothingKnown
 	}
-	return fact(key, before(valueSet{segments: comparedSet(operator, at, base.whole()), null: null}))
+	return fact(key, base.before(valueSet{segments: compared(operator, at, base.whole()), null: null}))
 }
 
 // membership gives what x = ANY (constants) and x <> ALL (constants) claim: the one is the negation of the other.
@@ -91,17 +99,24 @@ func (c *claims) membership(e *Expr, s sense) *claim {
 	l, list := e.args[0], e.args[1]
 	anyOf := e.elementwise == "=" && strings.Contains(e.tmpl, ") ANY (")
 	noneOf := e.elementwise == "<>" && strings.Contains(e.tmpl, ") ALL (")
-	points, nulls, known := c.places(l, list)
-	if !known || !anyOf && !noneOf {
+	places, nulls, known := c.places(l, list)
+	switch {
+	case (anyOf || noneOf) && known:
+	case anyOf && s == isTrue, noneOf && s == isFalse:
+		return conjunction(c.opaque(e, s), c.notNull(l))
+	default:
 		return c.opaque(e, s)
 	}
 	if noneOf {
 		s = s.negated()
 	}
-	key, base, before := c.subject(l)
-	set := valueSet{segments: outside(points, base.whole())}
+	key, base := c.subject(l)
+	var set valueSet
 	if s == isTrue || s == notFalse {
-		set.segments = among(points, base.whole())
+		set.segments = joined(wholes(places, base.whole()))
+	} else {
+		points := slices.DeleteFunc(places, func(x segment) bool { return x.point() == nil })
+		set.segments = complement(joined(points), base.whole())
 	}
 	switch {
 	case nulls && s == isFalse: // it is true or NULL
@@ -109,18 +124,18 @@ func (c *claims) membership(e *Expr, s sense) *claim {
 	case nulls && s == notFalse:
 		return nothingKnown
 	case s == isTrue || s == isFalse:
-		return conjunction(fact(key, before(set)), c.notNull(l))
+		return conjunction(fact(key, base.before(set)), c.notNull(l))
 	}
 	set.null = c.mayBeNull(l)
-	return fact(key, before(set))
+	return fact(key, base.before(set))
 }
 
 // places finds where the elements of an array that are not NULL lie among the values of l.
-func (c *claims) places(l, list *Expr) (points []*point, nulls, known bool) {
+func (c *claims) places(l, list *Expr) (places []segment, nulls, known bool) {
 	if c.left -= len(list.args); c.left < 0 || list.provisional || len(list.args) == 0 {
 		return nil, false, false // x = ANY ('{}') is false even where x is NULL
 	}
-	_, base, _ := c.subject(l)
+	base := l.uncast()
 	for _, x := range list.args {
 		switch {
 		case !fixed(x):
@@ -129,13 +144,13 @@ func (c *claims) places(l, list *Expr) (points []*point, nulls, known bool) {
 			nulls = true
 			continue
 		}
-		at := place(l, base, x)
-		if at == nil {
+		at, ok := place(l, base, x)
+		if !ok {
 			return nil, false, false
 		}
-		points = append(points, at)
+		places = append(places, at)
 	}
-	return points, nulls, true
+	return places, nulls, true
 }
 
 // same gives what IS [NOT] DISTINCT FROM claims.
@@ -162,32 +177,49 @@ func (c *claims) same(l, r *Expr, same bool) *claim {
 	return conjunction(c.order(l, r, operator, true), c.against(l, r, operator, true))
 }
 
-// place gives a constant's place in the order of the values of base, which is l without casts; nil where l and the
-// constant do not compare by values that are known here: texts under a collation that takes different ones for equal,
-// numbers that are rounded first.
-func place(l, base, x *Expr) *point {
-	oid, text := base.baseType(), *x.value.text
+// place gives the values that x may have in the order of those of base, which is l without casts: of a constant, one.
+// It is not known where l and x do not compare by values that are known here: texts under a collation that takes
+// different ones for equal, numbers that are rounded first.
+func place(l, base, x *Expr) (at segment, known bool) {
+	oid := base.baseType()
+	if scale := scaleTo(l, oid, x.baseType()); scale != nil {
+		if !fixed(x) {
+			i := x.unclamped().Scale(scale)
+			return between(i), !i.Open()
+		}
+		return numberPlace(l, x, scale)
+	}
+	if !fixed(x) {
+		return segment{}, false
+	}
+	text := *x.value.text
 	switch {
 	case base.isEnum():
-		if i := slices.Index(base.labels, text); i >= 0 && x.typ == base.baseType() {
-			return numberPoint(rat(int64(i)))
+		if i := slices.Index(base.labels, text); i >= 0 && x.typ == oid {
+			return only(numberPoint(rat(int64(i)))), true
 		}
-	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(x.typ) && pgresolve.IsFloat(l.baseType()) == pgresolve.IsFloat(
-		x.typ):
-		return numberPlace(x, bounds.One)
 	case oid == pgtype.IntervalOID && x.typ == oid && x.value.span != nil: // interval_cmp_value: a month has 30 days
 		days := rat(x.value.span.days + 30*x.value.span.months)
-		return numberPoint(add(mul(days, microsPerDay), x.value.span.micros))
-	case oid == x.typ && pgresolve.IsTime(oid) && oid != pgtype.IntervalOID:
-		return numberPlace(x, bounds.One)
-	case oid == pgtype.DateOID && x.typ == pgtype.TimestampOID:
-		return numberPlace(x, quo(bounds.One, microsPerDay))
-	case oid == pgtype.TimestampOID && x.typ == pgtype.DateOID:
-		return numberPlace(x, microsPerDay)
+		return only(numberPoint(add(mul(days, microsPerDay), x.value.span.micros))), true
 	case oid == pgtype.UUIDOID && x.typ == oid:
-		return &point{text: text}
+		return only(&point{text: text}), true
 	case pgresolve.IsString(oid) && pgresolve.IsString(x.typ) && l.comparesBytes() && base.comparesBytes():
 		return textPlace(l, x, text)
+	}
+	return segment{}, false
+}
+
+// scaleTo gives the canonical units of type oid that one of another type is, where l, which has exactly the values of
+// type oid, compares with that type as the numbers do; nil: it does not.
+func scaleTo(l *Expr, oid, other uint32) *big.Rat {
+	switch {
+	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(other) &&
+		(pgresolve.IsFloat(l.baseType()) || !pgresolve.IsFloat(other)), oid == other && stepwise(oid):
+		return bounds.One
+	case oid == pgtype.DateOID && other == pgtype.TimestampOID:
+		return quo(bounds.One, microsPerDay)
+	case oid == pgtype.TimestampOID && other == pgtype.DateOID:
+		return microsPerDay
 	}
 	return nil
 }
@@ -203,30 +235,35 @@ func (e *Expr) comparesBytes() bool {
 	return bytes
 }
 
-// numberPlace gives the place of a number or a time, in units of which it has scale.
-func numberPlace(x *Expr, scale *big.Rat) *point {
+// numberPlace gives the place of a constant number or time, in units of which it has scale. A number that is compared
+// with a float is rounded before.
+func numberPlace(l, x *Expr, scale *big.Rat) (at segment, known bool) {
 	switch {
+	case x.bounds.Finite() && pgresolve.IsFloat(l.baseType()) && !pgresolve.IsFloat(x.baseType()):
+		rounded, ok := roundFloat(x.bounds.Lo, l.baseType())
+		return between(bounds.HullOf(x.bounds.Lo, rounded)), ok
 	case x.bounds.Finite():
-		return numberPoint(mul(x.bounds.Lo, scale))
+		return only(numberPoint(mul(x.bounds.Lo, scale))), true
 	case strings.EqualFold(*x.value.text, "infinity"):
-		return &point{beyond: 1}
+		return only(&point{beyond: 1}), true
 	case strings.EqualFold(*x.value.text, "-infinity"):
-		return &point{beyond: -1}
+		return only(&point{beyond: -1}), true
 	case *x.value.text == "NaN":
-		return &point{beyond: 2}
+		return only(&point{beyond: 2}), true
 	}
-	return nil
+	return segment{}, false
 }
 
 // textPlace gives the place of a text. A char(n) ends before its blanks, and a name before its 64th byte.
-func textPlace(l, x *Expr, text string) *point {
+func textPlace(l, x *Expr, text string) (at segment, known bool) {
+	name := l.baseType() == pgtype.NameOID
 	switch padded := l.baseType() == pgtype.BPCharOID; {
-	case padded != (x.typ == pgtype.BPCharOID), l.baseType() == pgtype.NameOID || x.typ == pgtype.NameOID:
-		return nil
+	case padded != (x.typ == pgtype.BPCharOID), name != (x.typ == pgtype.NameOID), name && len(text) > 63:
+		return segment{}, false
 	case padded:
 		text = strings.TrimRight(text, " ")
 	}
-	return &point{text: text}
+	return only(&point{text: text}), true
 }
 
 // ordered says that l and r compare as their points do: texts only where the collation is that of bytes.

@@ -113,7 +113,7 @@ type held struct {
 
 // hold has a condition of known sense hold in what is built next.
 func (b *builder) hold(condition *Expr, s sense) {
-	b.narrows = append(b.narrows, held{narrowTest(condition.test, s), map[*Column]*Expr{}})
+	b.narrows = append(b.narrows, held{narrow(condition, s), map[*Column]*Expr{}})
 }
 
 // columnExpr makes an expression of a bare column, with bounds that its type represents exactly.

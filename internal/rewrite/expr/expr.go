@@ -25,7 +25,7 @@ type Expr struct {
 	collation        string           // quoted and qualified; empty: default
 	nondeterministic bool             // the collation is not deterministic: equality is not byte equality
 	monthless        bool             // an interval of days and time of one sign
-	yearOf           *Expr            // of extract(year FROM …): the date or timestamp
+	year             bool             // the year of a date or timestamp, args[1]
 	distance         *bounds.Interval // of age(): microseconds between its operands
 	pattern          *string          // what PostgreSQL makes of the pattern of a SIMILAR TO
 	labels           []string
@@ -52,7 +52,7 @@ type Expr struct {
 
 	local  *localRange // of a local time whose bounds are wider, since no zone is known for certain
 	series *series     // values can be listed without listing the columns read
-	test   *test       // what a condition says of columns; nil: nothing known
+	said   []said      // what a condition says of columns where it is not read below (see claims)
 }
 
 // Type is the type OID that PostgreSQL's row description gives to the expression: a domain's base type.

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -188,12 +189,11 @@ func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*E
 		word = "IS DISTINCT FROM"
 	}
 	out.tmpl, out.op = "({0} "+word+" {1})", ""
-	out.test = nil
-	if e.test != nil && e.test.constant {
-		// the constant is not NULL, so equal means that the column is not
-		out.test = &test{kind: testTrue, args: []*test{e.test}}
-		if negated {
-			out.test = &test{kind: testNot, args: []*test{out.test}}
+	out.said = slices.Clone(e.said)
+	for i := range out.said { // the constant is not NULL
+		x := &out.said[i]
+		if x.not.null = true; negated {
+			x.is, x.not = x.not, x.is
 		}
 	}
 	return &out, nil

@@ -89,14 +89,14 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (
 			"cast one side")
 	}
 	e := c.result(pgtype.BoolOID)
-	e.test = rangeTest(name, c.args[0], c.args[1])
+	e.said = rangeSays(name, c.args[0], c.args[1])
 	return e, nil
 }
 
-// rangeTest is what such a condition says where it is true. A range column begins no later than the other side ends,
-// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends
-// of a constant range.
-func rangeTest(name string, left, right *Expr) *test {
+// rangeSays is what such a condition says where it is true. A range column begins no later than the other side ends,
+// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends of
+// a constant range.
+func rangeSays(name string, left, right *Expr) []said {
 	if name == "<@" {
 		left, right, name = right, left, "@>"
 	}
@@ -104,35 +104,20 @@ func rangeTest(name string, left, right *Expr) *test {
 		left, right = right, left
 	}
 	there, col := right.unclamped(), left.col
-	limit := func(c *Column, name string, at *big.Rat) *test {
-		if at == nil {
-			return nil
-		}
-		return &test{
-			kind: testComparison, col: c, name: name, bounds: bounds.Point(at), integral: stepwise(c.Type),
-			constant: true,
-		}
+	in := func(c *Column, s segment, null bool) said {
+		return said{col: c, is: valueSet{segments: wholes([]segment{s}, stepwise(c.Type)), null: null}, not: everything(true)}
 	}
 	switch {
 	case name != "@>" && name != "&&" || left.provisional || right.provisional:
 	// every range contains an empty one
 	case col != nil && isRange(right.typ) == (name == "&&") && (right.value != nil || !isRange(right.typ)):
-		return &test{kind: testEnds, args: []*test{
-			limit(col.end(lowerEnd), "<=", there.Hi),
-			limit(col.end(upperEnd), ">=", there.Lo),
-		}}
+		lower, upper := between(bounds.New(nil, there.Hi)), between(bounds.New(there.Lo, nil))
+		return []said{in(col.end(lowerEnd), lower, true), in(col.end(upperEnd), upper, true)}
 	case left.value != nil && left.value.text != nil && right.col != nil && name == "@>" && !isRange(right.typ):
-		from, to := ">=", "<="
-		if strings.HasPrefix(*left.value.text, "(") {
-			from = ">"
-		}
-		if strings.HasSuffix(*left.value.text, ")") {
-			to = "<"
-		}
-		return &test{kind: testAnd, args: []*test{
-			limit(right.col, from, left.bounds.Lo),
-			limit(right.col, to, left.bounds.Hi), nil,
-		}}
+		at := between(left.bounds)
+		at.lo.excluded = strings.HasPrefix(*left.value.text, "(")
+		at.hi.excluded = strings.HasSuffix(*left.value.text, ")")
+		return []said{in(right.col, at, false)}
 	}
 	return nil
 }

@@ -106,19 +106,9 @@ func representable(oid uint32, i bounds.Interval) bounds.Interval {
 // narrowed gives the column under a condition. A contradiction leaves the bounds alone: no row gets there.
 func (e *Expr) narrowed(n Narrowing) *Expr {
 	out := *e
-	base := e.baseType()
-	if pgresolve.IsNumber(base) || pgresolve.IsTime(base) {
-		limits := e.bounds.Intersect(representable(base, n.Bounds))
-		for _, v := range n.not {
-			granule := e.granule()
-			if limits.Lo != nil && limits.Lo.Cmp(v) == 0 && granule != nil {
-				limits.Lo = add(v, granule)
-			}
-			if limits.Hi != nil && limits.Hi.Cmp(v) == 0 && granule != nil {
-				limits.Hi = sub(v, granule)
-			}
-		}
-		if !limits.Empty() {
+	if e.inUnits() {
+		left := n.set.intersect(valueSet{segments: []segment{between(e.bounds)}})
+		if limits := e.bounds.Intersect(representable(e.baseType(), left.hull(e.granule()))); !limits.Empty() {
 			out.bounds = limits
 		}
 	}

@@ -28,7 +28,7 @@ func compare(c *call, e *Expr) error {
 	}
 	*e = *c.result(pgtype.BoolOID) // what is stored may be NULL where what is read is not
 	e.op = c.cand.Name
-	e.test = c.b.comparisonTest(c.cand.Name, c.args[0], c.args[1])
+	e.said = c.b.localCondition(c.cand.Name, c.args[0], c.args[1])
 	return nil
 }
 

@@ -133,9 +133,7 @@ func (c *call) extractStamp(e *Expr, field string) error {
 		b = b.Widen(zoneMax)
 	}
 	e.bounds = grow(b)
-	if field == "year" {
-		e.yearOf = x
-	}
+	e.year = field == "year"
 	return nil
 }
 

@@ -125,8 +125,8 @@ func yearBegins(year int) *big.Rat {
 	return rat(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro())
 }
 
-// truncatedTest reads a comparison of such a value with a constant; nil where it says nothing.
-func (b *builder) truncatedTest(name string, l, r *Expr) *test {
+// truncatedSays reads a comparison of such a value with a constant; nil where it says nothing.
+func (b *builder) truncatedSays(name string, l, r *Expr) *said {
 	t := truncatedColumn(l)
 	if t == nil || r.value == nil || r.value.text == nil || !r.bounds.Finite() || t.col.col == r.col {
 		return nil
@@ -134,7 +134,7 @@ func (b *builder) truncatedTest(name string, l, r *Expr) *test {
 	at := r.bounds
 	switch {
 	case t.instant:
-		at = b.inUnitsOf(pgtype.TimestamptzOID, r)
+		at = b.instants(r)
 	case r.typ == pgtype.DateOID:
 		at = at.Scale(microsPerDay)
 	case r.typ != pgtype.TimestampOID:
@@ -165,12 +165,12 @@ func (b *builder) truncatedTest(name string, l, r *Expr) *test {
 		}
 		from, to = first, next
 	}
-	return b.localTest(t, name, from, to)
+	return b.localSays(t, name, from, to)
 }
 
-// localTest is the test that the local time of a column is not before from, or that it is before to, or both, as a
-// comparison says.
-func (b *builder) localTest(t *truncated, name string, from, to *big.Rat) *test {
+// localTimes says that the local time of a column is not before from, or that it is before to, or both, as a comparison
+// says.
+func (b *builder) localSays(t *truncated, name string, from, to *big.Rat) *said {
 	last := sub(to, bounds.One)
 	switch {
 	case t.col.typ == pgtype.DateOID:
@@ -188,40 +188,29 @@ func (b *builder) localTest(t *truncated, name string, from, to *big.Rat) *test 
 	return t.between(name, lo, hi, false)
 }
 
-// between is the test that the column lies between two of its values, or beyond one of them, as a comparison says.
-// exact: so it does not where the comparison is false.
-func (t *truncated) between(name string, lo, hi *big.Rat, exact bool) *test {
-	limit := func(name string, at *big.Rat) *test {
-		return &test{
-			kind: testComparison, col: t.col.col, name: name, bounds: bounds.Point(at), integral: true,
-			constant: true,
-		}
-	}
-	all := &test{kind: testAnd}
+// between says that the column lies between two of its values, or beyond one of them, as a comparison says. exact: so
+// it does not where the comparison is false.
+func (t *truncated) between(name string, lo, hi *big.Rat, exact bool) *said {
 	switch name {
 	case ">", ">=":
-		all.args = append(all.args, limit(">=", lo))
+		hi = nil
 	case "<", "<=":
-		all.args = append(all.args, limit("<=", hi))
-	case "=":
-		all.args = append(all.args, limit(">=", lo), limit("<=", hi))
-	case "<>":
-		if exact {
-			return &test{kind: testNot, args: []*test{t.between("=", lo, hi, true)}}
-		}
-		return nil
-	default:
-		return nil
+		lo = nil
 	}
-	if !exact {
-		all.args = append(all.args, nil)
+	set := joined([]segment{between(bounds.New(lo, hi)).whole()})
+	out := &said{col: t.col.col, is: t.col.before(valueSet{segments: set}), not: everything(true)}
+	if exact {
+		out.not = t.col.before(valueSet{segments: complement(set, true)})
 	}
-	return all
+	if name == "<>" {
+		out.is, out.not = out.not, out.is
+	}
+	return out
 }
 
 // truncatedInstants reads date_trunc(unit, x) of instants or dates, which is an instant: that of a local day on which a
 // unit begins.
-func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) *test {
+func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) *said {
 	days, c := unitDays[t.unit], valueLiteral(pgtype.TimestamptzOID, at, false)
 	lo, hi := sub(at, zoneJump), add(at, add(zoneJump, mul(rat(days), microsPerDay)))
 	compare := func(value, name string) string {

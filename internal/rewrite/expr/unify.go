@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -35,7 +37,9 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	c.choices, c.Within = both, MergeOutOfBounds(x.Within(), y.Within())
 	c.OutOfBounds, c.Nearest = MergeOutOfBounds(x.Clamped(), y.Clamped()), MergeOutOfBounds(x.Computed(), y.Computed())
 	if x == l && y == r && l.col != nil && r.col != nil && l.col.Domain != nil && r.col.Domain != nil {
-		c.Domain = union(l.col.Domain, r.col.Domain)
+		c.Domain = slices.Concat(l.col.Domain, r.col.Domain)
+		slices.Sort(c.Domain)
+		c.Domain = slices.Compact(c.Domain)
 	}
 	return x, y, c, nil
 }

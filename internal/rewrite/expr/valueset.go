@@ -40,6 +40,28 @@ type end struct {
 // segment holds the points between two ends.
 type segment struct{ lo, hi end }
 
+// only is the segment of one point.
+func only(p *point) segment { return segment{lo: end{at: p}, hi: end{at: p}} }
+
+// between is the segment of an interval.
+func between(i bounds.Interval) (s segment) {
+	if i.Lo != nil {
+		s.lo.at = numberPoint(i.Lo)
+	}
+	if i.Hi != nil {
+		s.hi.at = numberPoint(i.Hi)
+	}
+	return s
+}
+
+// point is the only one of a segment; nil where there are more.
+func (s segment) point() *point {
+	if s.lo.at == nil || s.hi.at == nil || s.lo.at.compare(s.hi.at) != 0 {
+		return nil
+	}
+	return s.lo.at
+}
+
 // compareLow orders lower ends: which segment begins first.
 func compareLow(a, b end) int {
 	switch {
@@ -160,76 +182,108 @@ func joined(all []segment) []segment {
 	return out
 }
 
-// comparedSet gives the points p of which p operator at is true. whole says that there are whole numbers only.
-func comparedSet(operator string, at *point, whole bool) []segment {
-	below, above := segment{hi: end{at, true}}, segment{lo: end{at, true}}
+// compared gives the points p of which p operator q may be true where q lies in a segment. whole says that there are
+// whole numbers only.
+func compared(operator string, q segment, whole bool) []segment {
+	below, above := segment{hi: end{q.hi.at, true}}, segment{lo: end{q.lo.at, true}}
 	var all []segment
 	switch operator {
 	case "=":
-		all = []segment{{lo: end{at: at}, hi: end{at: at}}}
+		all = []segment{q}
 	case "<>":
-		all = []segment{below, above}
+		all = []segment{{}}
+		if q.point() != nil {
+			all = []segment{below, above}
+		}
 	case "<":
 		all = []segment{below}
 	case "<=":
-		all = []segment{{hi: end{at: at}}}
+		all = []segment{{hi: q.hi}}
 	case ">":
 		all = []segment{above}
 	case ">=":
-		all = []segment{{lo: end{at: at}}}
+		all = []segment{{lo: q.lo}}
 	}
+	return joined(wholes(all, whole))
+}
+
+// wholes has the whole numbers of segments where there are no others.
+func wholes(all []segment, whole bool) []segment {
 	if whole {
 		for i := range all {
 			all[i] = all[i].whole()
 		}
 	}
-	return joined(all)
+	return all
 }
 
-// among gives the points of a list.
-func among(list []*point, whole bool) []segment {
+// complement gives the points of no segment of a set.
+func complement(set []segment, whole bool) []segment {
 	var all []segment
-	for _, p := range list {
-		all = append(all, comparedSet("=", p, whole)...)
-	}
-	return joined(all)
-}
-
-// outside gives the points that are none of a list.
-func outside(list []*point, whole bool) []segment {
-	sorted := slices.SortedFunc(slices.Values(list), (*point).compare)
-	at := end{}
-	var all []segment
-	for _, p := range sorted {
-		all = append(all, segment{lo: at, hi: end{p, true}})
-		at = end{p, true}
-	}
-	all = append(all, segment{lo: at})
-	if whole {
-		for i := range all {
-			all[i] = all[i].whole()
+	next := segment{}
+	for _, s := range set {
+		if s.lo.at != nil {
+			next.hi = end{s.lo.at, !s.lo.excluded}
+			all = append(all, next)
 		}
+		if s.hi.at == nil {
+			return joined(wholes(all, whole))
+		}
+		next = segment{lo: end{s.hi.at, !s.hi.excluded}}
 	}
-	return joined(all)
+	return joined(wholes(append(all, next), whole))
+}
+
+// values lists the points of a set that has few, in order; ok is false where it has others.
+func (s valueSet) values() (list []*point, ok bool) {
+	for _, x := range s.segments {
+		p := x.point()
+		if p == nil {
+			return nil, false
+		}
+		list = append(list, p)
+	}
+	return list, true
+}
+
+// hull gives the least interval that holds all numbers of the set. granule is what all of them are multiples of; nil:
+// unknown.
+func (s valueSet) hull(granule *big.Rat) bounds.Interval {
+	var out bounds.Interval
+	if len(s.segments) == 0 {
+		return out
+	}
+	next := func(e end, round func(*big.Rat) *big.Rat, by *big.Rat) *big.Rat {
+		switch {
+		case e.at == nil || e.at.number == nil:
+			return nil
+		case !e.excluded || granule == nil:
+			return e.at.number
+		}
+		n := quo(e.at.number, granule)
+		if n.IsInt() {
+			n = add(n, by)
+		}
+		return mul(round(n), granule)
+	}
+	out.Lo = next(s.segments[0].lo, bounds.Ceil, bounds.One)
+	out.Hi = next(s.segments[len(s.segments)-1].hi, bounds.Floor, rat(-1))
+	return out
 }
 
 // beforeClamp gives the values that a clamp to limits takes into the set: NULL stays NULL, and NaN becomes the upper
 // end.
 func (s valueSet) beforeClamp(limits bounds.Interval) valueSet {
-	inner := segment{}
-	var all []segment
-	if limits.Lo != nil {
-		inner.lo.at = numberPoint(limits.Lo)
-		if slices.ContainsFunc(s.segments, func(x segment) bool { return x.contains(inner.lo.at) }) {
-			all = append(all, segment{hi: inner.lo})
-		}
+	inner := between(limits)
+	has := func(at *point) bool {
+		return at != nil && slices.ContainsFunc(s.segments, func(x segment) bool { return x.contains(at) })
 	}
-	if limits.Hi != nil {
-		inner.hi.at = numberPoint(limits.Hi)
-		if slices.ContainsFunc(s.segments, func(x segment) bool { return x.contains(inner.hi.at) }) {
-			all = append(all, segment{lo: inner.hi})
-		}
+	all := s.intersect(valueSet{segments: []segment{inner}}).segments
+	if has(inner.lo.at) {
+		all = append(all, segment{hi: inner.lo})
 	}
-	within := s.intersect(valueSet{segments: []segment{inner}})
-	return valueSet{segments: joined(append(all, within.segments...)), null: s.null}
+	if has(inner.hi.at) {
+		all = append(all, segment{lo: inner.hi})
+	}
+	return valueSet{segments: joined(all), null: s.null}
 }

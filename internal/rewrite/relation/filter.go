@@ -45,9 +45,8 @@ func (r *Relation) Narrow() {
 		x := *c.Value
 		if both := x.Bounds.Intersect(n.Bounds); !both.Empty() {
 			x.Narrow(both)
-		} else if n.NotNull && n.Bounds.Empty() {
-			r.Empty = true // age < 5 AND age > 10
 		}
+		r.Empty = r.Empty || n.Never // age < 5 AND age > 10
 		x.NarrowBeyond(n.Bounds)
 		if n.NotNull {
 			x.KeepOutNull()
