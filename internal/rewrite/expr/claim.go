@@ -89,22 +89,43 @@ type claims struct {
 	trustNull bool                      // what the schema says is never NULL is not
 }
 
+// truthTests say in which sense the operand is known where one is true, nullTests whether it is NULL.
+var (
+	truthTests = map[string]sense{
+		"({0} IS TRUE)": isTrue, "({0} IS NOT TRUE)": notTrue, "({0} IS FALSE)": isFalse, "({0} IS NOT FALSE)": notFalse,
+	}
+	nullTests = map[string]bool{
+		"({0} IS NULL)": true, "({0} IS NOT NULL)": false, "({0} IS UNKNOWN)": true, "({0} IS NOT UNKNOWN)": false,
+	}
+)
+
 // of gives what a condition of known sense claims.
 func (c *claims) of(e *Expr, s sense) *claim {
 	if c.left--; c.left < 0 {
 		return nothingKnown
 	}
+	holds := s == isTrue || s == notFalse
 	if e.op == "AND" || e.op == "OR" {
 		parts := make([]*claim, len(e.args))
 		for i, a := range e.args {
 			parts[i] = c.of(a, s)
 		}
-		if (e.op == "AND") == (s == isTrue || s == notFalse) {
+		if (e.op == "AND") == holds {
 			return conjunction(parts...)
 		}
 		return disjunction(parts...)
 	}
-	holds, fails := s == isTrue || s == notFalse, s == isFalse || s == notTrue
+	if is, ok := truthTests[e.tmpl]; ok {
+		if !holds {
+			is = is.otherwise()
+		}
+		return c.of(e.args[0], is)
+	}
+	if null, ok := nullTests[e.tmpl]; ok && null == holds {
+		return c.null(e.args[0])
+	} else if ok {
+		return c.notNull(e.args[0])
+	}
 	switch {
 	case e.op == "NOT":
 		return c.of(e.args[0], s.negated())
@@ -114,24 +135,10 @@ func (c *claims) of(e *Expr, s sense) *claim {
 		return c.comparison(e, s)
 	case e.elementwise != "":
 		return c.membership(e, s)
-	case e.tmpl == "({0} IS TRUE)" && holds, e.tmpl == "({0} IS NOT TRUE)" && fails:
-		return c.of(e.args[0], isTrue)
-	case e.tmpl == "({0} IS TRUE)", e.tmpl == "({0} IS NOT TRUE)":
-		return c.of(e.args[0], notTrue)
-	case e.tmpl == "({0} IS FALSE)" && holds, e.tmpl == "({0} IS NOT FALSE)" && fails:
-		return c.of(e.args[0], isFalse)
-	case e.tmpl == "({0} IS FALSE)", e.tmpl == "({0} IS NOT FALSE)":
-		return c.of(e.args[0], notFalse)
-	case e.tmpl == "({0} IS NULL)" && holds, e.tmpl == "({0} IS NOT NULL)" && fails, e.tmpl == "({0} IS UNKNOWN)" &&
-		holds, e.tmpl == "({0} IS NOT UNKNOWN)" && fails:
-		return c.null(e.args[0])
-	case e.tmpl == "({0} IS NULL)", e.tmpl == "({0} IS NOT NULL)", e.tmpl == "({0} IS UNKNOWN)",
-		e.tmpl == "({0} IS NOT UNKNOWN)":
-		return c.notNull(e.args[0])
 	case e.tmpl == "({0} IS NOT DISTINCT FROM {1})":
 		return c.same(e.args[0], e.args[1], holds)
 	case e.tmpl == "({0} IS DISTINCT FROM {1})":
-		return c.same(e.args[0], e.args[1], fails)
+		return c.same(e.args[0], e.args[1], !holds)
 	case fixed(e):
 		return constantClaim(e, s)
 	}
@@ -197,7 +204,7 @@ func (c *claims) columnKey(col *Column) any {
 }
 
 // subject finds what e is the value of: through casts that keep values and their order, and through the clamp of a
-// column, which before takes back.
+// column, which having takes back.
 func (c *claims) subject(e *Expr) (key any, base *Expr) {
 	base = e.uncast()
 	if base.clamps() {
@@ -211,8 +218,14 @@ func (e *Expr) clamps() bool {
 	return e.col != nil && e.clamp && !e.flush && e.typ != pgtype.IntervalOID
 }
 
-// before takes a set of values of e, which may be a clamped column, back to those of the column.
-func (e *Expr) before(s valueSet) valueSet {
+// having is the set of those values in some segments that e has; of a clamped column, of those that it is read so of.
+func (e *Expr) having(all []segment, null bool) valueSet {
+	if e.whole() {
+		for i := range all {
+			all[i] = all[i].whole()
+		}
+	}
+	s := valueSet{segments: joined(all), null: null}
 	if e.clamps() {
 		return s.beforeClamp(e.bounds)
 	}

@@ -18,9 +18,6 @@ func (c *claims) comparison(e *Expr, s sense) *claim {
 	if fixed(l) && !fixed(r) {
 		l, r, operator = r, l, comparisons[operator].mirror
 	}
-	if s == isFalse || s == notTrue {
-		operator = comparisons[operator].not
-	}
 	null := s == notTrue || s == notFalse
 	if isNull(r) && fixed(r) || isNull(l) && fixed(l) { // the comparison is NULL
 		if null {
@@ -29,7 +26,13 @@ func (c *claims) comparison(e *Expr, s sense) *claim {
 		return impossible
 	}
 	if fixed(r) && r.typ == pgtype.BoolOID && (operator == "=" || operator == "<>") {
-		return c.truth(l, (operator == "=") == (*r.value.text == "true"), null)
+		if (operator == "=") != (*r.value.text == "true") {
+			s = s.negated()
+		}
+		return c.of(l, s)
+	}
+	if s == isFalse || s == notTrue {
+		operator = comparisons[operator].not
 	}
 	null = null && c.mayBeNull(e)
 	claimed := c.against(l, r, operator, null)
@@ -45,19 +48,6 @@ func (c *claims) comparison(e *Expr, s sense) *claim {
 	return conjunction(claimed, c.notNull(l), c.notNull(r))
 }
 
-// truth claims that a condition is true, or false; with null, or NULL.
-func (c *claims) truth(e *Expr, is, null bool) *claim {
-	switch {
-	case is && null:
-		return c.of(e, notFalse)
-	case is:
-		return c.of(e, isTrue)
-	case null:
-		return c.of(e, notTrue)
-	}
-	return c.of(e, isFalse)
-}
-
 // order claims of two expressions which of them is greater. PostgreSQL's comparisons of one pair of types order all
 // values, NaN included.
 func (c *claims) order(l, r *Expr, operator string, null bool) *claim {
@@ -68,15 +58,7 @@ func (c *claims) order(l, r *Expr, operator string, null bool) *claim {
 	if left > right {
 		left, right, operator = right, left, comparisons[operator].mirror
 	}
-	var signs []segment
-	for _, sign := range []int64{-1, 0, 1} {
-		at := numberPoint(rat(sign))
-		if slices.ContainsFunc(compared(operator, only(numberPoint(bounds.Zero)), true), func(x segment) bool {
-			return x.contains(at)
-		}) {
-			signs = append(signs, only(at))
-		}
-	}
+	signs := compared(operator, only(numberPoint(bounds.Zero)))
 	return fact("order of "+left+" and "+right, valueSet{segments: signs, null: null})
 }
 
@@ -91,7 +73,7 @@ func (c *claims) against(l, r *Expr, operator string, null bool) *claim {
 	if !known || operator != "=" && operator != "<>" && !ordered(l, r) {
 		return nothingKnown
 	}
-	return fact(key, base.before(valueSet{segments: compared(operator, at, base.whole()), null: null}))
+	return fact(key, base.having(compared(operator, at), null))
 }
 
 // membership gives what x = ANY (constants) and x <> ALL (constants) claim: the one is the negation of the other.
@@ -110,24 +92,19 @@ func (c *claims) membership(e *Expr, s sense) *claim {
 	if noneOf {
 		s = s.negated()
 	}
-	key, base := c.subject(l)
-	var set valueSet
-	if s == isTrue || s == notFalse {
-		set.segments = joined(wholes(places, base.whole()))
-	} else {
-		points := slices.DeleteFunc(places, func(x segment) bool { return x.point() == nil })
-		set.segments = complement(joined(points), base.whole())
+	if s == isFalse || s == notTrue {
+		places = complement(joined(slices.DeleteFunc(places, func(x segment) bool { return x.point() == nil })))
 	}
+	key, base := c.subject(l)
 	switch {
 	case nulls && s == isFalse: // it is true or NULL
 		return impossible
 	case nulls && s == notFalse:
 		return nothingKnown
 	case s == isTrue || s == isFalse:
-		return conjunction(fact(key, base.before(set)), c.notNull(l))
+		return conjunction(fact(key, base.having(places, false)), c.notNull(l))
 	}
-	set.null = c.mayBeNull(l)
-	return fact(key, base.before(set))
+	return fact(key, base.having(places, c.mayBeNull(l)))
 }
 
 // places finds where the elements of an array that are not NULL lie among the values of l.
@@ -170,7 +147,11 @@ func (c *claims) same(l, r *Expr, same bool) *claim {
 	case !fixed(r):
 		return c.order(l, r, operator, true)
 	case r.typ == pgtype.BoolOID:
-		return c.truth(l, same == (*r.value.text == "true"), !same)
+		is := map[string]sense{"true": isTrue, "false": isFalse}[*r.value.text]
+		if !same {
+			is = is.otherwise()
+		}
+		return c.of(l, is)
 	case same:
 		return conjunction(c.order(l, r, operator, false), c.against(l, r, operator, false), c.notNull(l))
 	}

@@ -35,17 +35,13 @@ func told(all []said, s sense) *claim {
 
 // localCondition reads a comparison that takes the rules of a zone or of the calendar.
 func (b *builder) localCondition(name string, l, r *Expr) []said {
-	found := b.oneSide(name, l, r)
-	if found == nil {
-		found = b.oneSide(comparisons[name].mirror, r, l)
+	if found := b.oneSide(name, l, r); found != nil {
+		return found
 	}
-	if found == nil {
-		return nil
-	}
-	return []said{*found}
+	return b.oneSide(comparisons[name].mirror, r, l)
 }
 
-func (b *builder) oneSide(name string, l, r *Expr) *said {
+func (b *builder) oneSide(name string, l, r *Expr) []said {
 	r = r.uncast()
 	if l.year {
 		return b.yearSays(name, l.args[1], r)
@@ -61,13 +57,13 @@ func (b *builder) oneSide(name string, l, r *Expr) *said {
 	if at == (segment{}) {
 		return nil
 	}
-	set := func(name string) valueSet { return c.before(valueSet{segments: compared(name, at, true)}) }
-	return &said{col: c.col, is: set(name), not: set(comparisons[name].not)}
+	set := func(name string) valueSet { return c.having(compared(name, at), false) }
+	return []said{{col: c.col, is: set(name), not: set(comparisons[name].not)}}
 }
 
 // yearSays reads extract(year FROM column) = 2024 as what it says of the column: it lies between the beginnings of two
 // years.
-func (b *builder) yearSays(name string, x, r *Expr) *said {
+func (b *builder) yearSays(name string, x, r *Expr) []said {
 	col, year := localColumn(x), r.bounds
 	if c := plainColumn(x); c != nil && c.typ == pgtype.DateOID {
 		col = &truncated{col: c}
@@ -107,12 +103,12 @@ func localList(name string, anyOf bool, all []*Expr) []said {
 		if name == "<>" {
 			x.is, x.not = x.not, x.is
 		}
-		out.col, is, others = x.col, append(is, x.is.segments...), append(others, complement(x.not.segments, true)...)
+		out.col, is, others = x.col, append(is, x.is.segments...), append(others, complement(x.not.segments)...)
 	}
 	if out.col == nil {
 		return nil
 	}
-	out.is, out.not = valueSet{segments: joined(is)}, valueSet{segments: complement(joined(others), true)}
+	out.is, out.not = valueSet{segments: joined(is)}, valueSet{segments: complement(joined(others))}
 	if name == "<>" {
 		out.is, out.not = out.not, out.is
 	}

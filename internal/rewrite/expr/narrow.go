@@ -32,6 +32,9 @@ const (
 
 func (s sense) negated() sense { return [...]sense{isFalse, isTrue, notFalse, notTrue}[s] }
 
+// otherwise is what is known where s is not so.
+func (s sense) otherwise() sense { return [...]sense{notTrue, notFalse, isTrue, isFalse}[s] }
+
 // narrow gives what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too.
 func narrow(condition *Expr, s sense) map[*Column]Narrowing {
 	c := &claims{left: mostNodes + 2*condition.weigh()}

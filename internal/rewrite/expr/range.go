@@ -93,9 +93,9 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (
 	return e, nil
 }
 
-// rangeSays is what such a condition says where it is true. A range column begins no later than the other side ends,
-// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends of
-// a constant range.
+// rangeSays is what such a condition says where it is true. A range column begins no later than the other side ends, and
+// ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends of a
+// constant range.
 func rangeSays(name string, left, right *Expr) []said {
 	if name == "<@" {
 		left, right, name = right, left, "@>"
@@ -105,7 +105,7 @@ func rangeSays(name string, left, right *Expr) []said {
 	}
 	there, col := right.unclamped(), left.col
 	in := func(c *Column, s segment, null bool) said {
-		return said{col: c, is: valueSet{segments: wholes([]segment{s}, stepwise(c.Type)), null: null}, not: everything(true)}
+		return said{col: c, is: columnExpr(c, -1).having([]segment{s}, null), not: everything(true)}
 	}
 	switch {
 	case name != "@>" && name != "&&" || left.provisional || right.provisional:

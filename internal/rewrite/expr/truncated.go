@@ -126,7 +126,7 @@ func yearBegins(year int) *big.Rat {
 }
 
 // truncatedSays reads a comparison of such a value with a constant; nil where it says nothing.
-func (b *builder) truncatedSays(name string, l, r *Expr) *said {
+func (b *builder) truncatedSays(name string, l, r *Expr) []said {
 	t := truncatedColumn(l)
 	if t == nil || r.value == nil || r.value.text == nil || !r.bounds.Finite() || t.col.col == r.col {
 		return nil
@@ -170,7 +170,7 @@ func (b *builder) truncatedSays(name string, l, r *Expr) *said {
 
 // localTimes says that the local time of a column is not before from, or that it is before to, or both, as a comparison
 // says.
-func (b *builder) localSays(t *truncated, name string, from, to *big.Rat) *said {
+func (b *builder) localSays(t *truncated, name string, from, to *big.Rat) []said {
 	last := sub(to, bounds.One)
 	switch {
 	case t.col.typ == pgtype.DateOID:
@@ -190,27 +190,27 @@ func (b *builder) localSays(t *truncated, name string, from, to *big.Rat) *said 
 
 // between says that the column lies between two of its values, or beyond one of them, as a comparison says. exact: so
 // it does not where the comparison is false.
-func (t *truncated) between(name string, lo, hi *big.Rat, exact bool) *said {
+func (t *truncated) between(name string, lo, hi *big.Rat, exact bool) []said {
 	switch name {
 	case ">", ">=":
 		hi = nil
 	case "<", "<=":
 		lo = nil
 	}
-	set := joined([]segment{between(bounds.New(lo, hi)).whole()})
-	out := &said{col: t.col.col, is: t.col.before(valueSet{segments: set}), not: everything(true)}
+	set := []segment{between(bounds.New(lo, hi))}
+	is, not := t.col.having(set, false), everything(true)
 	if exact {
-		out.not = t.col.before(valueSet{segments: complement(set, true)})
+		not = t.col.having(complement(set), false)
 	}
 	if name == "<>" {
-		out.is, out.not = out.not, out.is
+		is, not = not, is
 	}
-	return out
+	return []said{{col: t.col.col, is: is, not: not}}
 }
 
 // truncatedInstants reads date_trunc(unit, x) of instants or dates, which is an instant: that of a local day on which a
 // unit begins.
-func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) *said {
+func (b *builder) truncatedInstants(name string, t *truncated, at *big.Rat) []said {
 	days, c := unitDays[t.unit], valueLiteral(pgtype.TimestamptzOID, at, false)
 	lo, hi := sub(at, zoneJump), add(at, add(zoneJump, mul(rat(days), microsPerDay)))
 	compare := func(value, name string) string {

@@ -182,43 +182,29 @@ func joined(all []segment) []segment {
 	return out
 }
 
-// compared gives the points p of which p operator q may be true where q lies in a segment. whole says that there are
-// whole numbers only.
-func compared(operator string, q segment, whole bool) []segment {
+// compared gives the points p of which p operator q may be true where q lies in a segment.
+func compared(operator string, q segment) []segment {
 	below, above := segment{hi: end{q.hi.at, true}}, segment{lo: end{q.lo.at, true}}
-	var all []segment
 	switch operator {
 	case "=":
-		all = []segment{q}
-	case "<>":
-		all = []segment{{}}
-		if q.point() != nil {
-			all = []segment{below, above}
-		}
+		return []segment{q}
 	case "<":
-		all = []segment{below}
+		return []segment{below}
 	case "<=":
-		all = []segment{{hi: q.hi}}
+		return []segment{{hi: q.hi}}
 	case ">":
-		all = []segment{above}
+		return []segment{above}
 	case ">=":
-		all = []segment{{lo: q.lo}}
+		return []segment{{lo: q.lo}}
 	}
-	return joined(wholes(all, whole))
-}
-
-// wholes has the whole numbers of segments where there are no others.
-func wholes(all []segment, whole bool) []segment {
-	if whole {
-		for i := range all {
-			all[i] = all[i].whole()
-		}
+	if q.point() != nil { // <>
+		return []segment{below, above}
 	}
-	return all
+	return []segment{{}}
 }
 
 // complement gives the points of no segment of a set.
-func complement(set []segment, whole bool) []segment {
+func complement(set []segment) []segment {
 	var all []segment
 	next := segment{}
 	for _, s := range set {
@@ -227,11 +213,11 @@ func complement(set []segment, whole bool) []segment {
 			all = append(all, next)
 		}
 		if s.hi.at == nil {
-			return joined(wholes(all, whole))
+			return all
 		}
 		next = segment{lo: end{s.hi.at, !s.hi.excluded}}
 	}
-	return joined(wholes(append(all, next), whole))
+	return append(all, next)
 }
 
 // values lists the points of a set that has few, in order; ok is false where it has others.
