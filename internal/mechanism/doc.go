@@ -13,8 +13,10 @@
 //	kernel.go, fixedexp.go,    κ and its exact exponents; exp(−y) in 64 bits and in any precision
 //	bigexp.go
 //	staircase.go               staircase noise: sums, divergences, its period
+//	cells.go                   randomised response on the cells of a short range
 //	sampler.go, uniform.go,    integer sampling with a constant number of draws
 //	draw.go, source.go
+//	shares.go                  one of several weights, with exactly its share
 //	ranges.go                  valid sets: checks, folding, segments
 //	mass.go, error.go          sums of weights over the grid; expected errors
 //	profile.go                 hockey stick (ε, δ)
@@ -23,7 +25,8 @@
 //	calibrate.go               κ from a guarantee
 //	candidate.go, choice.go,   the mechanisms of one release, the choice, the public interface
 //	prepare.go
-//	margin.go, pair.go         95% margins, of two releases too, standard deviations, ε for a margin
+//	margin.go, pair.go,        95% margins, of two and of several releases too, standard deviations, ε for a margin
+//	combine.go
 //	outline.go                 what the released value's distribution looks like, for a figure
 //	box.go                     joint Gaussian noise on a box
 //	vector.go                  the releases of a block
@@ -32,8 +35,12 @@
 //	cube_vector.go,
 //	cube_verify.go
 //	quantile.go                exponential mechanism on ranks
-//	family.go,                 several quantiles of the same rows; their enumeration
+//	family.go,                 several quantiles of the same rows by halving; their enumeration
 //	family_verify.go
+//	jointquantiles.go,         the same jointly, under a pure guarantee
+//	jointcuts.go, finegrid.go,
+//	floating.go,
+//	joint_verify.go
 //	selection.go, threshold.go partition selection: optimal, and by a Gaussian threshold
 //	paper.go, croft.go         the papers' own calibrations
 //	verify.go, table.go        proof by enumeration; all mechanisms side by side

@@ -107,52 +107,29 @@ func (p *powerTable) of(n uint64) floating {
 	return x
 }
 
-// choice128 chooses one of several weights by u/2^128, and says false where the errors of its sums leave more than one
-// possible.
-func choice128(weights []floating, u1, u0 uint64) (int, bool) {
-	top := topOf(weights)
-	var hi, lo uint64
-	for _, w := range weights {
-		h, l := w.units(top)
-		var c uint64
-		lo, c = bits.Add64(lo, l, 0)
-		hi += h + c
-	}
-	// Every end of a weight is less than len(weights) above the computed one, and the true place between at and that + 3
-	// above it.
-	slack := uint64(len(weights)) + 3
-	at1, at0, _ := uniform128(u1, u0, hi, lo)
-	for i, w := range weights {
-		h, l := w.units(top)
-		if at1 < h || at1 == h && at0 < l {
-			left := i == 0 || at1 > 0 || at0 >= slack
-			r0, b := bits.Sub64(l, at0, 0)
-			right := i == len(weights)-1 || h-at1-b > 0 || r0 > slack
-			return i, left && right
-		}
-		var b uint64
-		at0, b = bits.Sub64(at0, l, 0)
-		at1 -= h + b
-	}
-	return 0, false
+// floatings are shares, and top is the greatest exponent.
+type floatings struct {
+	list []floating
+	top  int64
 }
 
-// topOf is the greatest exponent.
-func topOf(weights []floating) int64 {
-	top := int64(zeroExponent)
-	for _, w := range weights {
-		top = max(top, w.e)
+func newFloatings(list []floating) floatings {
+	f := floatings{list, zeroExponent}
+	for _, w := range list {
+		f.top = max(f.top, w.e)
 	}
-	return top
+	return f
 }
+
+func (f floatings) count() int { return len(f.list) }
 
 // unitBits leaves room for 2^32 weights in 128 bits.
 const unitBits = 32
 
-// units is ⌊m·2^(e − top + unitBits)⌋.
-func (a floating) units(top int64) (hi, lo uint64) {
-	d := top - a.e
-	switch {
+// short is ⌊m·2^(e − top + unitBits)⌋.
+func (f floatings) short(i int) (hi, lo uint64) {
+	a := f.list[i]
+	switch d := f.top - a.e; {
 	case d < unitBits:
 		s := uint(unitBits - d)
 		return a.m >> (64 - s), a.m << s
@@ -162,45 +139,17 @@ func (a floating) units(top int64) (hi, lo uint64) {
 	return 0, 0
 }
 
-// chooseFloating draws one of several weights, with a probability that is exactly its share. It takes two words but
-// once in 2^50 draws or more.
-func chooseFloating(src *Source, weights []floating, u1, u0 uint64) int {
-	if i, ok := choice128(weights, u1, u0); ok {
-		return i
-	}
-	return chooseBig(src, weights, u1, u0)
-}
+// Every end of a weight is less than their number above the computed one, and the true place between that and 3 above
+// it.
+func (f floatings) shortSlack() (hi, lo uint64) { return 0, uint64(len(f.list)) + 3 }
 
-// chooseBig decides the same with more digits of u and of the sums.
-func chooseBig(src *Source, weights []floating, u1, u0 uint64) int {
-	top, slack := topOf(weights), big.NewInt(int64(len(weights))+3)
-	u := new(big.Int).SetUint64(u1)
-	u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(u0))
-	for prec := uint(128); ; prec += 64 {
-		total, ends := new(big.Int), make([]*big.Int, len(weights))
-		for i, w := range weights {
-			x := new(big.Int).SetUint64(w.m)
-			if d := top - w.e; d <= int64(prec) {
-				x.Lsh(x, prec-uint(d))
-			} else {
-				x.Rsh(x, uint(min(d-int64(prec), 64)))
-			}
-			total.Add(total, x)
-			ends[i] = new(big.Int).Set(total)
-		}
-		at := new(big.Int).Mul(u, total)
-		at.Rsh(at, prec)
-		for i := range ends {
-			gap := new(big.Int).Sub(ends[i], at)
-			if gap.Sign() <= 0 {
-				continue
-			}
-			left := i == 0 || new(big.Int).Sub(at, ends[i-1]).Cmp(slack) >= 0
-			if left && (i == len(ends)-1 || gap.Cmp(slack) > 0) {
-				return i
-			}
-			break
-		}
-		u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(src.Uint64()))
+func (f floatings) longSlack() *big.Int { return big.NewInt(int64(len(f.list)) + 3) }
+
+func (f floatings) long(i int, digits uint) *big.Int {
+	x := new(big.Int).SetUint64(f.list[i].m)
+	if d := f.top - f.list[i].e; d <= int64(digits) {
+		return x.Lsh(x, digits-uint(d))
+	} else {
+		return x.Rsh(x, uint(min(d-int64(digits), 64)))
 	}
 }

@@ -137,7 +137,7 @@ func (q *jointQuantiles) draw(src *Source, sorted []int, h Histogram, out map[in
 }
 
 // draw draws the cuts from the last to the first: a gap, and how many are in it. It takes five words for each, whatever
-// the rows are, but for what chooseFloating and uniform64 take more.
+// the rows are, but for what chooseShare and uniform64 take more.
 func (c *cuts) draw(src *Source) []int64 {
 	k := len(c.fractions)
 	words := make([][4]uint64, k)
@@ -152,8 +152,8 @@ func (c *cuts) draw(src *Source) []int64 {
 		for r := range weights {
 			weights[r] = weights[r].times(c.part(j+1, c.gaps[r].below, upTo))
 		}
-		r := chooseFloating(src, weights, words[j][0], words[j][1])
-		m := 1 + chooseFloating(src, c.runs(r, j), words[j][2], words[j][3])
+		r := chooseShare(src, newFloatings(weights), words[j][0], words[j][1])
+		m := 1 + chooseShare(src, newFloatings(c.runs(r, j)), words[j][2], words[j][3])
 		for range m {
 			cells = append(cells, c.gaps[r].first+uniformWord(src, c.gaps[r].n))
 		}

@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -188,7 +189,7 @@ func TestJointDrawsAreConstant(t *testing.T) {
 }
 
 // What is chosen at once is what more digits choose, and shares are exact.
-func TestChooseFloating(t *testing.T) {
+func TestChooseShare(t *testing.T) {
 	src := seededSource(23)
 	weights := []floating{
 		floatingZero, floatingInt(3),
@@ -206,8 +207,8 @@ func TestChooseFloating(t *testing.T) {
 	}
 	for range 20000 {
 		u1, u0 := src.Uint64(), src.Uint64()
-		i, ok := choice128(weights, u1, u0)
-		if big := chooseBig(src, weights, u1, u0); ok && big != i {
+		i, ok := shareAt(newFloatings(weights), u1, u0)
+		if big := shareAtLong(src, newFloatings(weights), u1, u0); ok && big != i {
 			t.Fatalf("%x %x chooses %d instead of %d", u1, u0, i, big)
 		} else if !ok {
 			i = big
@@ -220,12 +221,26 @@ func TestChooseFloating(t *testing.T) {
 	// The ends of a weight are not decided by 128 bits.
 	two := []floating{floatingInt(1), floatingInt(1)}
 	for _, u1 := range []uint64{1<<63 - 1, 1 << 63} {
-		i, ok := choice128(two, u1, -(1 - u1>>63))
+		i, ok := shareAt(newFloatings(two), u1, -(1 - u1>>63))
 		if u1 == 1<<63-1 && ok {
 			t.Errorf("%d is chosen next to the end", i)
 		}
-		if i := chooseBig(src, two, u1, -(1 - u1>>63)); i != int(u1>>63) {
+		if i := shareAtLong(src, newFloatings(two), u1, -(1 - u1>>63)); i != int(u1>>63) {
 			t.Errorf("more digits of %x choose %d", u1, i)
+		}
+	}
+	// A word that is right behind a whole number of units is as good as any other.
+	shares, total := newFloatings(weights[1:]), new(big.Int)
+	for i := range shares.list {
+		hi, lo := shares.short(i)
+		total.Add(total, new(big.Int).Lsh(new(big.Int).SetUint64(hi), 64)).Add(total, new(big.Int).SetUint64(lo))
+	}
+	for part := range int64(101) {
+		u := new(big.Int).Div(new(big.Int).Mul(total, big.NewInt(part)), big.NewInt(101))
+		u.Lsh(u, 128).Div(u, total).Add(u, big.NewInt(1))
+		u1, u0 := new(big.Int).Rsh(u, 64).Uint64(), new(big.Int).And(u, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+		if i, ok := shareAt(shares, u1, u0); ok && i != shareAtLong(src, shares, u1, u0) {
+			t.Errorf("%d of 101 parts of the weights choose %d", part, i)
 		}
 	}
 	for _, x := range []float64{.25, 1 - 1e-7, math.Exp(-4)} {

@@ -231,10 +231,7 @@ func (s *rankSampler) choose(src *Source, list []run) (chosen run, offset uint64
 		best = min(best, r.dist)
 	}
 	u1, u0 := src.Uint64(), src.Uint64()
-	i, ok := s.pick(list, best, u1, u0)
-	if !ok {
-		i = s.pickBig(src, list, best, u1, u0)
-	}
+	i := chooseShare(src, runShares{s, list, best}, u1, u0)
 	for {
 		if offset, ok := uniform64(src.Uint64(), list[i].n); ok {
 			return list[i], offset
@@ -242,69 +239,40 @@ func (s *rankSampler) choose(src *Source, list []run) (chosen run, offset uint64
 	}
 }
 
-// pick inverts the distribution of the runs at u/2^128 with 63-bit weights. It says false where their errors leave more
-// than one run possible.
-func (s *rankSampler) pick(list []run, best, u1, u0 uint64) (int, bool) {
-	weight := func(r run) uint64 { return expNeg(s.exponent(r.dist - best)) }
-	var hi, lo, points uint64
-	for _, r := range list {
-		h, l := bits.Mul64(weight(r), r.n)
-		var c uint64
-		lo, c = bits.Add64(lo, l, 0)
-		hi += h + c
-		points += r.n
-	}
-	// at = u·total/2^128. The true place and every bound of a run are within expSlack·points + 2 of the computed ones.
-	at1, at0, _, _ := product128(u1, u0, hi, lo)
-	e1, e0 := bits.Mul64(points, 2*expSlack)
-	e0, c := bits.Add64(e0, 4, 0)
-	e1 += c
-	for i, r := range list {
-		h, l := bits.Mul64(weight(r), r.n)
-		if at1 < h || at1 == h && at0 < l {
-			// Both ends of the run must be further away than the errors; the first has no left neighbour.
-			left := i == 0 || at1 > e1 || at1 == e1 && at0 > e0
-			r0, b := bits.Sub64(l, at0, 0)
-			r1 := h - at1 - b
-			right := i == len(list)-1 || r1 > e1 || r1 == e1 && r0 > e0
-			return i, left && right
-		}
-		var b uint64
-		at0, b = bits.Sub64(at0, l, 0)
-		at1 -= h + b
-	}
-	return 0, false
+// runShares are runs by their weights over that of one point of the best: exp(−κ·distance) for each of their points.
+type runShares struct {
+	s    *rankSampler
+	list []run
+	best uint64
 }
 
-// pickBig decides the same inversion with more digits of u and of the weights until one run is left.
-func (s *rankSampler) pickBig(src *Source, list []run, best, u1, u0 uint64) int {
-	u := new(big.Int).SetUint64(u1)
-	u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(u0))
-	for prec := uint(128); ; prec += 64 {
-		total, points := new(big.Int), new(big.Int)
-		ends := make([]*big.Int, len(list))
-		for i, r := range list {
-			num, m := s.bigExponent(r.dist - best)
-			n := new(big.Int).SetUint64(r.n)
-			total.Add(total, n.Mul(bigExp(num, m, prec), n))
-			points.Add(points, new(big.Int).SetUint64(r.n))
-			ends[i] = new(big.Int).Set(total)
-		}
-		slack := points.Lsh(points, 3)
-		slack.Add(slack, big.NewInt(2))
-		at := new(big.Int).Mul(u, total)
-		at.Rsh(at, prec)
-		for i := range list {
-			gap := new(big.Int).Sub(ends[i], at)
-			if gap.Sign() <= 0 {
-				continue
-			}
-			left := i == 0 || new(big.Int).Sub(at, ends[i-1]).Cmp(slack) > 0
-			if left && (i == len(list)-1 || gap.Cmp(slack) > 0) {
-				return i
-			}
-			break
-		}
-		u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(src.Uint64()))
+func (r runShares) count() int { return len(r.list) }
+
+func (r runShares) short(i int) (hi, lo uint64) {
+	return bits.Mul64(expNeg(r.s.exponent(r.list[i].dist-r.best)), r.list[i].n)
+}
+
+// The true place and every end of a run are within expSlack·points + 2 of the computed ones.
+func (r runShares) shortSlack() (hi, lo uint64) {
+	hi, lo = bits.Mul64(r.points(), 2*expSlack)
+	lo, c := bits.Add64(lo, 4, 0)
+	return hi + c, lo
+}
+
+func (r runShares) points() (n uint64) {
+	for _, run := range r.list {
+		n += run.n
 	}
+	return n
+}
+
+func (r runShares) long(i int, digits uint) *big.Int {
+	num, m := r.s.bigExponent(r.list[i].dist - r.best)
+	n := new(big.Int).SetUint64(r.list[i].n)
+	return n.Mul(bigExp(num, m, digits), n)
+}
+
+func (r runShares) longSlack() *big.Int {
+	slack := new(big.Int).SetUint64(r.points())
+	return slack.Lsh(slack, 3).Add(slack, big.NewInt(2))
 }

@@ -227,8 +227,8 @@ func TestPickBigAgrees(t *testing.T) {
 		}
 		for range 300 {
 			u1, u0 := src.Uint64(), src.Uint64()
-			i, ok := p.rank.pick(list, best, u1, u0)
-			if j := p.rank.pickBig(src, list, best, u1, u0); ok && i != j {
+			i, ok := shareAt(runShares{p.rank, list, best}, u1, u0)
+			if j := shareAtLong(src, runShares{p.rank, list, best}, u1, u0); ok && i != j {
 				t.Fatalf("run %d by 63 bits, %d by more", i, j)
 			}
 		}
@@ -412,12 +412,12 @@ func TestPickOnLongGrids(t *testing.T) {
 		decided := 0
 		for range 4000 {
 			u1, u0 := src.Uint64(), src.Uint64()
-			got, ok := s.pick(list, 0, u1, u0)
+			got, ok := shareAt(runShares{s, list, 0}, u1, u0)
 			if !ok {
 				continue
 			}
 			decided++
-			if want := s.pickBig(src, list, 0, u1, u0); got != want {
+			if want := shareAtLong(src, runShares{s, list, 0}, u1, u0); got != want {
 				t.Fatalf("%d points: %x %x chooses run %d instead of %d", uint64(1)<<shift, u1, u0, got, want)
 			}
 		}
