@@ -146,10 +146,9 @@ func (f floatings) shortSlack() (hi, lo uint64) { return 0, uint64(len(f.list)) 
 func (f floatings) longSlack() *big.Int { return big.NewInt(int64(len(f.list)) + 3) }
 
 func (f floatings) long(i int, digits uint) *big.Int {
-	x := new(big.Int).SetUint64(f.list[i].m)
-	if d := f.top - f.list[i].e; d <= int64(digits) {
+	x, d := new(big.Int).SetUint64(f.list[i].m), f.top-f.list[i].e
+	if d <= int64(digits) {
 		return x.Lsh(x, digits-uint(d))
-	} else {
-		return x.Rsh(x, uint(min(d-int64(digits), 64)))
 	}
+	return x.Rsh(x, uint(min(d-int64(digits), 64)))
 }

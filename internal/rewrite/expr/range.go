@@ -93,9 +93,9 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (
 	return e, nil
 }
 
-// rangeSays is what such a condition says where it is true. A range column begins no later than the other side ends, and
-// ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends of a
-// constant range.
+// rangeSays is what such a condition says where it is true. A range column begins no later than the other side ends,
+// and ends no earlier than that begins; an end that there is none of is NULL. A column of values lies between the ends
+// of a constant range.
 func rangeSays(name string, left, right *Expr) []said {
 	if name == "<@" {
 		left, right, name = right, left, "@>"
