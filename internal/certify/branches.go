@@ -200,8 +200,5 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 			r.dominated = append([]dominated{{a.id, one}}, a.dominated...)
 		}
 	}
-	if k, ok := integerConstant(m.Args[1]); ok && low && a.id != nil && a.there() {
-		r.whole = []whole{{a.id, k, a.id}}
-	}
 	return r, nil
 }

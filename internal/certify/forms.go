@@ -14,9 +14,9 @@ var (
 		pg_catalog.div((_c)::pg_catalog.numeric * _r + pg_catalog.mod(_h, (_all)::pg_catalog.numeric), (_all)::pg_catalog.numeric)
 		- pg_catalog.div((_c - _w)::pg_catalog.numeric * _r + pg_catalog.mod(_h, (_all)::pg_catalog.numeric), (_all)::pg_catalog.numeric)
 		)::pg_catalog.int8 END`)
-	unitShare = newForm(`CASE WHEN _t <= _r OR _k >= _n THEN _f ELSE (pg_catalog.sign((_f)::pg_catalog.numeric)
+	unitShare = newForm(`CASE WHEN _k >= _n THEN _f ELSE (pg_catalog.sign((_f)::pg_catalog.numeric)
 		* pg_catalog.div(pg_catalog.abs((_f)::pg_catalog.numeric) * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n))::pg_catalog.int8 END`)
-	layerShare = newForm(`CASE WHEN _t <= _r OR _k >= _n THEN _f ELSE (
+	layerShare = newForm(`CASE WHEN _k >= _n THEN _f ELSE (
 		pg_catalog.div((_p + (_f)::pg_catalog.numeric) * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n)
 		- pg_catalog.div(_p * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n))::pg_catalog.int8 END`)
 	unitTotal = newForm(
@@ -53,10 +53,10 @@ func (s *scope) hashed(h holes, name string, ofUnit bool) (notNull, ok bool) {
 // rowsOfUnit is the form unitRows: R rows of a unit at most, in all groups together.
 //
 // Rule: w = LEAST(s, K)::int4 of a column s >= 0, N is its sum over the unit's rows, c its sum up to and with this one,
-// K > R >= 0, h a number of the unit. Then n' is between 0 and R, n' <= s, adds up to at most R over the unit's rows,
-// and is s where N <= R. Proof: if N <= R < K, each w is s, as w <= N: they add up to N. If N > R, the differences
-// telescope in the order of c to ⌊(N·R + φ)/N⌋ − ⌊φ/N⌋ = R with φ = h mod N, in [0, N); each is between 0 and ⌈w·R/N⌉
-// <= w. Dropping rows takes terms >= 0 away. Divisors are N > R >= 0; nothing is over 2^63·R + N.
+// K, R >= 0, h a number of the unit. Then n' is between 0 and both of R and K, n' <= s, and adds up to at most R over the
+// unit's rows. Proof: if N <= R, n' is w <= s, K, and they add up to N. If N > R, the differences telescope in the order
+// of c to ⌊(N·R + φ)/N⌋ − ⌊φ/N⌋ = R with φ = h mod N, in [0, N); each is between 0 and ⌈w·R/N⌉ <= w. Dropping rows takes
+// terms >= 0 away. Divisors are N > R >= 0; nothing is over 2^63·R + N.
 func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 	h := unitRows.of(n)
 	if h == nil {
@@ -76,21 +76,21 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 		return value{}, false
 	}
 	for _, x := range []*weight{a.weighed, b.weighed} {
-		if x.of != w.of || x.limit.Cmp(w.limit) != 0 || r.Cmp(x.limit) >= 0 {
+		if x.of != w.of || x.limit.Cmp(w.limit) != 0 {
 			return value{}, false
 		}
 	}
 	return value{
-		typ: "int8", span: between(zero, r), notNull: notNull, present: true, integral: true, exact: true, total: r, moves: r,
-		dominated: []dominated{{w.of, one}}, whole: []whole{{total.id, r, w.of}},
+		typ: "int8", span: between(zero, least(r, w.limit)), notNull: notNull, present: true, integral: true, exact: true,
+		total: r, moves: r, dominated: []dominated{{w.of, one}},
 	}, true
 }
 
 // shareOfRows is the form unitShare, or layerShare.
 //
 // Rule: n counts rows of a group that one unit has, f adds up numbers of magnitude at most M, an integer, over some of
-// these; 0 <= k; k is n where t <= R; h >= 0. Then the value is at most M·k in magnitude. In layerShare, p >= 0 and f
-// is a count. Proof: in the first branch n <= k or n = k, so |f| <= M·n <= M·k. Else 0 <= k < n, ψ = (h div d) mod n is
+// these; 0 <= k; h >= 0. Then the value is at most M·k in magnitude. In layerShare, p >= 0 and f is a count. Proof: in
+// the first branch n <= k, so |f| <= M·n <= M·k. Else 0 <= k < n, ψ = (h div d) mod n is
 // in [0, n), and ⌊(|f|·k + ψ)/n⌋ <= ⌊(M·n·k + ψ)/n⌋ = M·k. With p: ⌊((p+f)·k + ψ)/n⌋ − ⌊(p·k + ψ)/n⌋ <= ⌈f·k/n⌉ <= k.
 // It has the sign of f.
 func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
@@ -101,21 +101,16 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if h == nil {
 		return value{}, false
 	}
-	r, isConstant := integerConstant(h["_r"])
 	d, isDivisor := integerConstant(h["_d"])
-	t, ok1 := s.hole(h, "_t")
-	k, ok2 := s.hole(h, "_k")
-	count, ok3 := s.hole(h, "_n")
-	f, ok4 := s.hole(h, "_f")
+	k, ok1 := s.hole(h, "_k")
+	count, ok2 := s.hole(h, "_n")
+	f, ok3 := s.hole(h, "_f")
 	notNull, isHash := s.hashed(h, "_h", false)
 	if layer {
 		before, isNumber := s.hashed(h, "_p", false)
 		notNull, isHash = notNull && before, isHash && isNumber
 	}
-	if !isConstant || !isDivisor || d.Sign() <= 0 || !ok1 || !ok2 || !ok3 || !ok4 || !isHash {
-		return value{}, false
-	}
-	if t.id == nil || !t.there() || !count.there() || !k.there() {
+	if !isDivisor || d.Sign() <= 0 || !ok1 || !ok2 || !ok3 || !isHash || !count.there() || !k.there() {
 		return value{}, false
 	}
 	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) ||
@@ -123,7 +118,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 		return value{}, false
 	}
 	m := f.timesCount(count)
-	if m == nil || !m.IsInt() || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
+	if m == nil || !m.IsInt() || layer && !f.sum.count || !f.finite() {
 		return value{}, false
 	}
 	v := value{
@@ -148,9 +143,6 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 		v.pieces = append(v.pieces, piece{of: k.id, row: m, class: class{chain: s.link(h, f, count)}})
 	}
 	v.reduces = f.id
-	if f.id != nil {
-		v.whole = []whole{{t.id, r, f.id}}
-	}
 	return v, true
 }
 
@@ -214,16 +206,6 @@ func (v value) timesCount(count value) *big.Rat {
 		return nil
 	}
 	return a.most
-}
-
-// wholeUnder reports whether the value is a column in rows where the column test is at most limit.
-func (v value) wholeUnder(test *id, limit *big.Rat, of *id) bool {
-	for _, w := range v.whole {
-		if w.test == test && w.of == of && of != nil && limit.Cmp(w.limit) <= 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // totalOfUnit is the form unitTotal: magnitudes of a unit that add up to U at most.

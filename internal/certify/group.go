@@ -90,7 +90,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 			}
 		}
 		v[0].notNull = v[0].there() // a group is made of rows that are left: PostgreSQL computes nothing over it before
-		v[0].window, v[0].total, v[0].whole, v[0].dominated, v[0].pieces, v[0].def = nil, nil, nil, nil, nil, nil
+		v[0].window, v[0].total, v[0].dominated, v[0].pieces, v[0].def = nil, nil, nil, nil, nil
 		g.keys = append(g.keys, groupKey{n, v[0]})
 		g.list = append(g.list, v[0])
 	}

@@ -110,7 +110,6 @@ type value struct {
 	// sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
 	total     *big.Rat
 	dominated []dominated // by other columns
-	whole     []whole
 	sum       *summed
 	window    *window
 	pieces    []piece
@@ -123,13 +122,6 @@ type value struct {
 type dominated struct {
 	by    *id
 	times *big.Rat
-}
-
-// whole says that the value is the column of, in rows where the column test is at most limit.
-type whole struct {
-	test  *id
-	limit *big.Rat
-	of    *id
 }
 
 // summed is a count or sum over the rows that one unit has in a group: every row under the filter adds at most most.

@@ -32,6 +32,8 @@ type blockInfo struct {
 	Rows int64 `json:"rows_per_unit,omitempty"`
 	// a unit counts in at most so many groups, which are picked; 0: in all it is in
 	Picked int64 `json:"groups_picked,omitempty"`
+	// RowsInGroup is how many of them count in one group; 0: all.
+	RowsInGroup int64 `json:"rows_in_group,omitempty"`
 }
 
 // histogramInfo describes a measure query that returns rows (group, grid step, count).
@@ -61,7 +63,7 @@ func describeBlock(b *rewrite.Block) blockInfo {
 	info := blockInfo{
 		Measure: b.Measure.Text, Main: gate.Queries(b), Measured: append([]int{}, b.Measured...), Keys: groups(b),
 		KeyColumns: len(b.KeyTypes), ByKey: b.ByKey, Releases: []chargeInfo{}, Steps: b.Steps,
-		Unit: b.Unit, Rows: b.Rows, Picked: b.Picked,
+		Unit: b.Unit, Rows: b.Rows, Picked: b.Picked, RowsInGroup: b.RowsInGroup,
 	}
 	for _, h := range b.Histograms {
 		info.Histograms = append(info.Histograms, histogramInfo{h.Measure.Text, h.Releases})
@@ -97,14 +99,21 @@ func (b blockInfo) bound() string {
 	if unit == "" {
 		unit = "unit"
 	}
-	switch {
-	case b.Rows > 0 && b.Picked > 0:
-		return fmt.Sprintf("one %s counts with at most %d rows in the whole answer, in at most %d groups", unit, b.Rows,
-			b.Picked)
-	case b.Rows > 0:
-		return fmt.Sprintf("one %s counts with at most %d rows in the whole answer", unit, b.Rows)
-	case b.Picked > 0:
-		return fmt.Sprintf("one %s counts in at most %d groups", unit, b.Picked)
+	text := ""
+	if b.Rows > 0 {
+		text = fmt.Sprintf(" with at most %d rows in the whole answer", b.Rows)
+		if b.RowsInGroup > 0 {
+			text += fmt.Sprintf(" and %d in one group", b.RowsInGroup)
+		}
 	}
-	return ""
+	if b.Picked > 0 {
+		if text != "" {
+			text += ","
+		}
+		text += fmt.Sprintf(" in at most %d groups", b.Picked)
+	}
+	if text == "" {
+		return ""
+	}
+	return "one " + unit + " counts" + text
 }

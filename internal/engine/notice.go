@@ -61,8 +61,12 @@ func leftOut(plan *rewrite.Plan) string {
 			(b.LeftOut == nil || *b.LeftOut > 0)
 	}); at >= 0 {
 		b := plan.Blocks[at]
-		hint := fmt.Sprintf("Rows beyond max_rows_per_unit are left out: more than %[1]d of one %[2]s count as %[1]d. ",
+		hint := fmt.Sprintf("Rows beyond max_rows_per_unit are left out: more than %[1]d of one %[2]s count as %[1]d",
 			b.Rows, b.Unit)
+		if b.RowsInGroup > 0 {
+			hint += fmt.Sprintf(", and more than %[1]d in one group as %[1]d (max_rows_per_unit_and_group)", b.RowsInGroup)
+		}
+		hint += ". "
 		if b.LeftOut == nil {
 			hint += "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
 		} else {

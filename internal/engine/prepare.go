@@ -246,7 +246,8 @@ func (s *state) rewriteSettings(scope session.Scope) rewrite.Settings {
 	return rewrite.Settings{
 		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(),
 		IntervalStyle: scope.Settings.IntervalStyle(),
-		User:          scope.User, Database: scope.Database, MaxRows: scope.Settings.MaxRows(),
+		User:          scope.User, Database: scope.Database, MaxRows: scope.Settings.Rows("dpproxy.max_rows"),
+		MaxRowsPerGroup: scope.Settings.Rows("dpproxy.max_rows_per_group"),
 		Intervals: scope.Settings.Intervals(
 			s.policy.Defaults.Intervals),
 	}

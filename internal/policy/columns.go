@@ -40,6 +40,7 @@ type columnFile struct {
 	Grid      gridLiteral
 	Mechanism *choice
 	OfOneUnit yaml.Node `yaml:"of_one_unit"`
+	Rows      yaml.Node `yaml:"max_rows_per_unit_and_group"`
 }
 
 func (d *document) column(n *yaml.Node, path string, t *Table, c *Column, grid gridLiteral, method Method) {
@@ -68,6 +69,7 @@ func (d *document) column(n *yaml.Node, path string, t *Table, c *Column, grid g
 		d.mechanism(child(path, "mechanism"), *c.Mechanism, method)
 	}
 	d.ofOneUnit(child(path, "of_one_unit"), &f.OfOneUnit, t, c)
+	d.rowsPerGroup(child(path, "max_rows_per_unit_and_group"), &f.Rows, t, c)
 }
 
 // ofOneUnit reads true, or the column that says whose each value is.

@@ -195,7 +195,8 @@ type Table struct {
 	Unit           *Unit `yaml:"privacy_unit"` // nil for public tables
 	// in a whole answer; rewrite enforces it or proves 1 from an index
 	MaxRowsPerUnit   int              `yaml:"max_rows_per_unit"`
-	MaxRows          int64            `yaml:"max_rows"` // 0: unknown
+	MaxRowsPerGroup  int              `yaml:"max_rows_per_unit_and_group"` // of one unit in one group; 0: any number
+	MaxRows          int64            `yaml:"max_rows"`                    // 0: unknown
 	Epsilon          float64          `yaml:"-"`
 	EpsilonMax       float64          `yaml:"-"`
 	Mechanism        mechanism.Choice `yaml:"-"`
@@ -230,10 +231,13 @@ type Column struct {
 	ValuesFrom *ColumnOf `yaml:"values_from"` // domain = a public table's column
 	Valid      []Bounds  `yaml:"-"`           // ranges with gaps, for averages
 	// share of the rows, and of sums over them, beyond Bounds, which the administrator vouches for; nil: unknown
-	Outside   *float64
-	PerUnit   *Bounds           `yaml:"-"` // clamp of one unit's sum in a whole answer
-	Grid      *Grid             `yaml:"-"`
-	Mechanism *mechanism.Choice `yaml:"-"` // nil: the table's
+	Outside *float64
+	PerUnit *Bounds `yaml:"-"` // clamp of one unit's sum in a whole answer
+	// of one unit in one group by this column, in place of the table's: of each value (""), or of times that are cut to a
+	// unit (day, month …); nil: the table's
+	MaxRowsPerGroup map[string]int    `json:",omitempty" yaml:"-"`
+	Grid            *Grid             `yaml:"-"`
+	Mechanism       *mechanism.Choice `yaml:"-"` // nil: the table's
 	// each value is in rows of one unit alone, in this column's table and in that column's: the column itself, or the one
 	// whose values these are; nil: not declared
 	OfOneUnit *ColumnOf `json:",omitempty" yaml:"-"`

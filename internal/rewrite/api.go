@@ -185,9 +185,11 @@ type Block struct {
 	Unit   string
 	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which
 	// main proves.
-	Rows     int64
-	MostRows int64         // a public bound on the rows of all groups; 0: nobody knows one
-	Beyond   []release.Cut // keys of which some values are in no group
+	Rows int64
+	// RowsInGroup is the same of its rows in one group, beside Rows; 0: it counts with all of them there.
+	RowsInGroup int64         `json:",omitempty"`
+	MostRows    int64         // a public bound on the rows of all groups; 0: nobody knows one
+	Beyond      []release.Cut // keys of which some values are in no group
 	// Uncovered says that rows are left out, or taken for ones that fulfil a condition or are in a group, which no
 	// declared share counts: there are no intervals.
 	Uncovered bool `json:",omitempty"`

@@ -68,6 +68,7 @@ var mutations = []mutation{
 	// The others are beside a proof that a unit has no more rows.
 	{"no clamp per unit", scalars(noUnitClamp), 35, 0.4, 0.45},
 	{"clamp per unit one wider", scalars(widerUnitClamp), 35, 0.4, 0.45},
+	{"no bound in one group", scalars(moreInGroup), 28, 0.6, 0.9},
 	{"no window", scalars(noWindow), 150, 0.8, 0.9},
 	{"clamp inside the join", scalars(boundInside), 55, 0.7, 0.85},
 	{"scale rounded up", scalars(roundedUp), 55, 0.7, 0.9},

@@ -168,6 +168,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			}
 			k.Cover(b.Base)
 			block.Rows, block.LeftOut = k.LeftOut()
+			block.RowsInGroup = k.MaxRowsPerGroup
 			block.Beyond, block.Uncovered = k.BeyondGroups(), k.Uncovered
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = measure.Print(b.Base, k, totals), releases

@@ -99,6 +99,7 @@ var meaning = []parameter{
 	{name: "dpproxy.margin", kind: special},
 	{name: "dpproxy.empty_groups", kind: enum, values: []string{"drop", "keep"}},
 	{name: "dpproxy.max_rows", kind: integer, initial: "0", max: maxInt},
+	{name: "dpproxy.max_rows_per_group", kind: integer, initial: "0", max: maxInt},
 	{name: "dpproxy.intervals", kind: boolean},
 	{name: "extra_float_digits", kind: integer, initial: "1", min: -15, max: 3},
 	{name: "bytea_output", kind: enum, initial: "hex", values: []string{"escape", "hex"}},

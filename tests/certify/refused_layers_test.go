@@ -124,12 +124,12 @@ const (
 // shareOf is what a unit adds of f to a count that has k of n, and cut what it adds behind p.
 func shareOf(f, k string) string {
 	return fmt.Sprintf(
-		`COALESCE(sum(CASE WHEN u.n <= 4 OR u.%[2]s >= u.n THEN u.%[1]s ELSE (pg_catalog.sign((u.%[1]s)::pg_catalog.numeric)
+		`COALESCE(sum(CASE WHEN u.%[2]s >= u.n THEN u.%[1]s ELSE (pg_catalog.sign((u.%[1]s)::pg_catalog.numeric)
 		* pg_catalog.div(pg_catalog.abs((u.%[1]s)::pg_catalog.numeric) * u.%[2]s + pg_catalog.mod(pg_catalog.div(u.h, 8), u.n), u.n))::pg_catalog.int8 END), 0)`, f, k)
 }
 
 func cut(p, f string) string {
-	return fmt.Sprintf(`COALESCE(sum(CASE WHEN u.n <= 4 OR u.k >= u.n THEN u.%[2]s ELSE (
+	return fmt.Sprintf(`COALESCE(sum(CASE WHEN u.k >= u.n THEN u.%[2]s ELSE (
 		pg_catalog.div((%[1]s + (u.%[2]s)::pg_catalog.numeric) * u.k + pg_catalog.mod(pg_catalog.div(u.h, 8), u.n), u.n)
 		- pg_catalog.div(%[1]s * u.k + pg_catalog.mod(pg_catalog.div(u.h, 8), u.n), u.n))::pg_catalog.int8 END), 0)`, p, f)
 }

@@ -76,7 +76,7 @@ func TestRefusedRelations(t *testing.T) {
 		},
 		{
 			"a share of fractions, rounded up", claims,
-			`SELECT 1::pg_catalog.int8, COALESCE(sum((q.s)::pg_catalog.int8), 0) FROM (SELECT CASE WHEN u.n <= 4 OR u.k >= u.n THEN u.f ELSE (pg_catalog.sign((u.f)::pg_catalog.numeric) * pg_catalog.div(pg_catalog.abs((u.f)::pg_catalog.numeric) * u.k + pg_catalog.mod(pg_catalog.div(u.h, 1), u.n), u.n))::pg_catalog.int8 END AS s FROM (SELECT g.n, g.f, LEAST(g.n, 4) AS k, (g.u & 7)::pg_catalog.numeric AS h FROM (SELECT v.patient_id AS u, count(*) AS n, sum(LEAST(GREATEST(v.cost, '0'::pg_catalog.numeric), '0.3'::pg_catalog.numeric)) AS f` + fromVisits + ` AND v.cost IS NOT NULL GROUP BY 1) AS g) AS u) AS q`,
+			`SELECT 1::pg_catalog.int8, COALESCE(sum((q.s)::pg_catalog.int8), 0) FROM (SELECT CASE WHEN u.k >= u.n THEN u.f ELSE (pg_catalog.sign((u.f)::pg_catalog.numeric) * pg_catalog.div(pg_catalog.abs((u.f)::pg_catalog.numeric) * u.k + pg_catalog.mod(pg_catalog.div(u.h, 1), u.n), u.n))::pg_catalog.int8 END AS s FROM (SELECT g.n, g.f, LEAST(g.n, 4) AS k, (g.u & 7)::pg_catalog.numeric AS h FROM (SELECT v.patient_id AS u, count(*) AS n, sum(LEAST(GREATEST(v.cost, '0'::pg_catalog.numeric), '0.3'::pg_catalog.numeric)) AS f` + fromVisits + ` AND v.cost IS NOT NULL GROUP BY 1) AS g) AS u) AS q`,
 		},
 		{"kept rows that a join repeats", groups, `SELECT w.ward, COALESCE(sum(q.n), 0) FROM (` + kept +
 			`) AS q, ONLY public.wards AS w GROUP BY 1`},

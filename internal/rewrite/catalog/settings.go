@@ -19,7 +19,8 @@ var sessionSettings = words(`
 	default_transaction_read_only extra_float_digits idle_in_transaction_session_timeout intervalstyle jit lc_messages
 	lc_monetary lc_numeric lc_time lock_timeout role search_path session_authorization standard_conforming_strings
 	statement_timeout timezone transaction_isolation transaction_read_only
-	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups dpproxy.max_rows dpproxy.intervals`)
+	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups dpproxy.max_rows dpproxy.max_rows_per_group
+	dpproxy.intervals`)
 
 // ownSettings are shown in pg_settings beside PostgreSQL's, so that clients complete and describe their names. The type
 // is PostgreSQL's word; values are those of an enum.
@@ -32,6 +33,10 @@ var ownSettings = []struct{ name, vartype, values, description string }{
 	{"dpproxy.notices", "bool", "", "Report cost and margins after each private statement."},
 	{"dpproxy.empty_groups", "enum", "{keep,drop}", "Whether groups in which nobody counts are returned."},
 	{"dpproxy.max_rows", "integer", "", "Count each unit with at most so many rows; 0 is what the policy allows."},
+	{
+		"dpproxy.max_rows_per_group", "integer", "",
+		"Count each unit with at most so many rows in one group; 0 is what the policy allows.",
+	},
 	{"dpproxy.intervals", "bool", "", "Return the ends of its 95% interval, x_low and x_high, behind each aggregate x."},
 }
 

@@ -24,6 +24,24 @@ type truncated struct {
 	instant bool   // the value is an instant again, that of the local time in the session's zone
 }
 
+// CutTo gives the column that e is, or whose times it cuts to a unit (day, month …), and that unit; nil: it is neither.
+// What is cut may be shown as another type: a month as its first day.
+func CutTo(e *Expr) (c *Column, unit string) {
+	if c := e.Column(); c != nil {
+		return c, ""
+	}
+	if e.tmpl == castTemplate && e.args[0].tmpl == functionTemplate("date_trunc", 2) {
+		if c, unit = CutTo(e.args[0]); e.typ == pgtype.DateOID && isShort(unit) {
+			unit = "day"
+		}
+		return c, unit
+	}
+	if t := truncatedColumn(e); t != nil && t.unit != "" {
+		return t.col.col, t.unit
+	}
+	return nil, ""
+}
+
 // truncatedColumn reads x::date, date_trunc(unit, x), x AT TIME ZONE zone and what is made of these; nil for anything
 // else.
 func truncatedColumn(e *Expr) *truncated {

@@ -44,7 +44,6 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"},
 			query.Output{X: u.hash(), Name: "h"})
 		if t.k.ManyGroupsPerUnit {
-			kept = append(kept, named(unitsAlias, "n_all")...)
 			for _, i := range u.totals {
 				kept = append(kept, named(unitsAlias, total(i))...)
 			}
@@ -156,13 +155,16 @@ func (u *units) column(i int) query.Column { return unitsAlias.Column(fmt.Sprint
 // rows is the column of the rows of a unit in a group that count against the bound.
 func (u *units) rows() query.Column { return u.column(u.rowsAt) }
 
-// weight is what a group has of its unit's bound: its rows, or 2^31-1 where there are more and the bound is less. A sum
-// of int4 is several times as fast as one of int8.
+// weight is what a group has of its unit's bound: its rows, or the most that count in one group, or 2^31-1 where there
+// are more and the bound is less. A sum of int4 is several times as fast as one of int8.
 func (u *units) weight() query.Scalar {
-	if u.k.Source.MaxRowsPerUnit >= math.MaxInt32 {
+	switch {
+	case u.k.MaxRowsPerGroup > 0:
+		return query.UnitWeight{Rows: u.rows(), Most: u.k.MaxRowsPerGroup}
+	case u.k.Source.MaxRowsPerUnit >= math.MaxInt32:
 		return u.rows()
 	}
-	return query.F("LEAST({}, {})::pg_catalog.int4", u.rows(), int64(math.MaxInt32))
+	return query.UnitWeight{Rows: u.rows(), Most: math.MaxInt32}
 }
 
 // keptRows is the column of the rows that a unit counts with in a group.
@@ -175,15 +177,6 @@ func (u *units) kept() query.UnitRows {
 		of.Rows, of.All, of.Upto = u.weight(), unitsAlias.Column("n_all"), unitsAlias.Column("n_upto")
 	}
 	return of
-}
-
-// whole says that a unit has no more rows than it counts with.
-func (u *units) whole() query.Scalar {
-	all := u.rows()
-	if u.k.ManyGroupsPerUnit {
-		all = unitsAlias.Column("n_all")
-	}
-	return query.F("{} <= {}", all, u.k.Source.MaxRowsPerUnit)
 }
 
 // hash prints a whole number ≥ 0 that the unit alone decides.
@@ -207,8 +200,7 @@ func (u *units) byRows(i int) query.Scalar {
 	if m.CountsRows(u.counted) {
 		return keptRows
 	}
-	share := query.UnitShare{Whole: u.whole(), X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column(
-		"h")}
+	share := query.UnitShare{X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column("h")}
 	for _, j := range release.Together(u.ms, i) {
 		if j < i && !m.Total && m.Counts() {
 			share.Before = append(share.Before, u.column(j))
@@ -233,7 +225,11 @@ func (u *units) integer(i int) query.Scalar {
 		if !u.k.ManyGroupsPerUnit {
 			total = u.magnitudes(i)
 		}
-		return query.UnitTotal{X: x, Total: total, Most: m.Most()}
+		most := u.k.Releases[m.Release].Total
+		if x = (query.UnitTotal{X: x, Total: total, Most: most}); m.Most() < most {
+			x = m.Clamped(x)
+		}
+		return x
 	case u.weighed && m.ByRows && !m.Total && !m.Once:
 		return x
 	}

@@ -38,13 +38,19 @@ func (r UnitRows) write(w *writer) {
 		upto(F("{} - {}", r.Upto, r.Rows))).write(w)
 }
 
+// UnitWeight is what a group has of the bound on its unit's rows: its Rows, or Most where it has more.
+type UnitWeight struct {
+	Rows Scalar
+	Most int64
+}
+
+func (r UnitWeight) write(w *writer) { F("LEAST({}, {})::pg_catalog.int4", r.Rows, r.Most).write(w) }
+
 // UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows
 // to Kept, and rounds it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept. With
 // numbers of other rows before it, which are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together
-// come out within what the sum of all would. Whole holds for units whose rows are all kept, which is most of them, and
-// spares them the rest.
+// come out within what the sum of all would.
 type UnitShare struct {
-	Whole         Scalar
 	X, Rows, Kept Scalar
 	Before        []Scalar
 	Hash          Scalar // of the unit, ≥ 0
@@ -61,7 +67,7 @@ func (s UnitShare) write(w *writer) {
 		before := F("({})::pg_catalog.numeric", List{" + ", s.Before})
 		reduced = F("{} - {}", share(F("({} + {})", before, x)), share(before))
 	}
-	F("CASE WHEN {} OR {} >= {} THEN {} ELSE ({})::pg_catalog.int8 END", s.Whole, s.Kept, s.Rows, s.X, reduced).write(w)
+	F("CASE WHEN {} >= {} THEN {} ELSE ({})::pg_catalog.int8 END", s.Kept, s.Rows, s.X, reduced).write(w)
 }
 
 // UnitTotal reduces an integer of one unit in one group so that the magnitudes of those in all its groups, which are

@@ -37,9 +37,12 @@ func (m Map) OfScalar(x Scalar) Scalar {
 	case UnitRows:
 		v.Rows, v.Upto, v.All, v.Hash = m.OfScalar(v.Rows), m.OfScalar(v.Upto), m.OfScalar(v.All), m.OfScalar(v.Hash)
 		x = v
+	case UnitWeight:
+		v.Rows = m.OfScalar(v.Rows)
+		x = v
 	case UnitShare:
-		v.Whole, v.X, v.Rows, v.Kept, v.Before, v.Hash = m.OfScalar(v.Whole), m.OfScalar(v.X), m.OfScalar(v.Rows),
-			m.OfScalar(v.Kept), m.scalars(v.Before), m.OfScalar(v.Hash)
+		v.X, v.Rows, v.Kept, v.Before, v.Hash = m.OfScalar(v.X), m.OfScalar(v.Rows), m.OfScalar(v.Kept),
+			m.scalars(v.Before), m.OfScalar(v.Hash)
 		x = v
 	case UnitTotal:
 		v.X, v.Total = m.OfScalar(v.X), m.OfScalar(v.Total)

@@ -59,7 +59,7 @@ type Derived struct {
 func NewDerived(b *Base, src *Relation) *Derived {
 	d := &Derived{Source: src, Alias: b.NewAlias(), Passed: map[*Column]*Column{}}
 	d.Result = &Relation{
-		UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven,
+		UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven, RowsOf: src.RowsOf,
 		MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty,
 		Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps, once: src.once,
 	}
@@ -142,7 +142,7 @@ func (d *Derived) addAs(e *expr.Expr, name string, sql query.Scalar) *Column {
 			x.DeterministicCollation = false
 		}
 	}
-	n := &Column{Name: name, Value: x, PerUnit: PerUnit(e)}
+	n := &Column{Name: name, Value: x, PerUnit: PerUnit(e), cut: CutOf(e)}
 	x.Source = n
 	d.Result.Columns = append(d.Result.Columns, n)
 	return n

@@ -114,7 +114,7 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 	root := items[start]
 	out := &Relation{
 		Unit: root.Unit, UnitColumns: slices.Clone(root.UnitColumns), UnitName: root.UnitName,
-		MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, MaxRows: root.MaxRows,
+		MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, RowsOf: root.RowsOf, MaxRows: root.MaxRows,
 		publicRows: root.publicRows, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order,
 		OrderProofs: root.OrderProofs,
 	}
@@ -238,7 +238,7 @@ func onUnit(set *UniqueSet, r *Relation) bool {
 func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 	if !r.Private() && o.Private() {
 		r.Unit, r.UnitName, r.MaxRowsPerUnit, r.Proven = o.Unit, o.UnitName, o.MaxRowsPerUnit, o.Proven
-		r.UnitColumns = append(r.UnitColumns, o.UnitColumns...)
+		r.UnitColumns, r.RowsOf = append(r.UnitColumns, o.UnitColumns...), o.RowsOf
 		r.Unique, r.Order, r.MaxRows = nil, nil, 0
 		return
 	}
@@ -249,6 +249,9 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 		return
 	}
 	single := r.MaxRowsPerUnit == 1 && r.Proven
+	if single && o.Private() {
+		r.RowsOf = o.RowsOf
+	}
 	r.MaxRows = mostJoined(r, o)
 	r.MaxRowsPerUnit, r.publicRows = saturatingMul(r.MaxRowsPerUnit, o.MaxRowsPerUnit),
 		saturatingMul(r.publicRows, o.publicRows)

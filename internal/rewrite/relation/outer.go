@@ -74,7 +74,7 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, se
 ) *Relation {
 	out := &Relation{
 		Unit: l.Unit, ToUnit: l.ToUnit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit,
-		Proven: l.Proven, MaxRows: l.MaxRows,
+		Proven: l.Proven, RowsOf: l.RowsOf, MaxRows: l.MaxRows,
 		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps,
 		Empty: l.Empty,
 		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...),

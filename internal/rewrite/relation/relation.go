@@ -47,6 +47,28 @@ func SourceOf(x *expr.Expr) *Column {
 	return c
 }
 
+// Cut is a column of a table, whose times may be cut to a unit (day, month …; empty: they are not). Of nil: none.
+type Cut struct {
+	Of    *policy.Column
+	Table policy.Name
+	Unit  string
+}
+
+// CutOf says of which column an expression is the value, or that cut to a unit of time.
+func CutOf(x *expr.Expr) Cut {
+	of, unit := expr.CutTo(x)
+	if of == nil {
+		return Cut{}
+	}
+	switch c, ok := of.Source.(*Column); {
+	case ok && c.Policy != nil:
+		return Cut{c.Policy, c.Origin.Table, unit}
+	case ok && unit == "":
+		return c.cut
+	}
+	return Cut{}
+}
+
 // PerUnit says that an expression is a function of the unit.
 func PerUnit(x *expr.Expr) bool {
 	return !slices.ContainsFunc(x.Columns(), func(c *expr.Column) bool {
@@ -213,7 +235,9 @@ type Relation struct {
 	// it bounds all, where they are constants; 0: no bound is known.
 	MaxRowsPerUnit int64
 	Proven         bool
-	MaxRows        int64 // public upper bound of all rows; 0: unknown
+	// RowsOf is the table of whose rows of one unit MaxRowsPerUnit is a multiple; nil: of several, or nobody knows.
+	RowsOf  *policy.Table
+	MaxRows int64 // public upper bound of all rows; 0: unknown
 	// of a UNION ALL, those together that exclude each other, or the one scan that its rows are of; nil: not known
 	branches    [][]*branch
 	publicRows  int64 // of public rows: how many there are, for their work alone
@@ -263,6 +287,7 @@ type Column struct {
 	PerUnit     bool         // a function of the unit: the same in all rows of one unit
 	Stage       query.Source // the FROM item of the rows of a stage whose column it is, unchanged; nil: of no stage
 	Hidden      bool         // merged by USING or NATURAL: only reachable with its table's name
+	cut         Cut          // where that is a value of it
 	place       int          // in its table, as table.* has it
 	// Literal is the untyped literal that a SELECT list gives as this output: a set operation may make it another type.
 	Literal *expr.Expr

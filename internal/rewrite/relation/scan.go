@@ -121,7 +121,7 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 
 // scanUnit finds the unit column, or the first step towards it.
 func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
-	r.UnitName, r.MaxRowsPerUnit = t.Unit.Name, max(1, int64(t.MaxRowsPerUnit))
+	r.UnitName, r.MaxRowsPerUnit, r.RowsOf = t.Unit.Name, max(1, int64(t.MaxRowsPerUnit)), t
 	if t.Unit.Via != nil {
 		via, _ := r.Find("", t.Unit.Via.Column)
 		if via == nil {

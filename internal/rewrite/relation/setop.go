@@ -13,6 +13,9 @@ func (b *Base) SetOperation(op pg_query.SetOperation, l, r *Relation) *Relation 
 		publicRows: l.publicRows, Steps: l.Steps + r.Steps, Tables: append(slices.Clone(l.Tables), r.Tables...),
 		Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
+	if l.RowsOf != nil && r.RowsOf != nil && l.RowsOf.Name == r.RowsOf.Name {
+		out.RowsOf = l.RowsOf
+	}
 	switch {
 	case op == pg_query.SetOperation_SETOP_UNION:
 		out.MaxRows = 0

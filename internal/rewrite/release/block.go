@@ -25,7 +25,9 @@ type Block struct {
 	MaxPartitionsContributed int64     // K: the most groups that one unit counts in
 	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
 	ManyGroupsPerUnit        bool      // the rows of one unit may fall into several groups
-	rowsInGroup              int64     // the most rows that a unit has in one group
+	rowsInGroup              int64     // the most rows that a unit has in one group, or counts with there
+	MaxRowsPerGroup          int64     // that, where the SQL has to keep no more of them; 0: it does not
+	loweredRows              bool      // the session says so, and nobody vouches for how many are left out
 	groups                   int64     // G: how many groups there are; 0: nobody knows
 	Uncovered                bool      // rows are left out, or taken for others, that no declared share counts
 	Selected                 bool      // partition selection decides which groups exist

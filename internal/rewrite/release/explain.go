@@ -90,6 +90,9 @@ func (k *Block) bound() string {
 		how = "(proven) at most"
 	}
 	text := fmt.Sprintf("a unit counts with %s %d rows in the whole answer", how, k.Source.MaxRowsPerUnit)
+	if k.MaxRowsPerGroup > 0 {
+		text += fmt.Sprintf(" and %d in one group", k.MaxRowsPerGroup)
+	}
 	switch {
 	case k.PicksGroups:
 		return fmt.Sprintf("%s, in %d groups at most, chosen by keyed hash", text, k.MaxPartitionsContributed)

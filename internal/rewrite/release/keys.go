@@ -103,6 +103,7 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 	}
 	k.boundRows()
 	k.boundGroups(b.maxGroupsPerUnit(k.Source), perUnit || k.Single())
+	b.boundRowsPerGroup(k)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func (k *Block) layerKind(i int, at map[int]int) string {
 	case m == nil || m.Distinct != nil || m.Once:
 		return ""
 	case m.Total:
-		return fmt.Sprintf("magnitudes of %s up to %d, given a count: %t", query.Key(m.argument), m.Most(), m.given)
+		return fmt.Sprintf("magnitudes of %s up to %d, given a count: %t", query.Key(m.argument), k.Releases[i].Total, m.given)
 	case m.row == nil:
 		return "counts"
 	case m.given:

@@ -18,6 +18,9 @@ func (k *Block) LeftOut() (rows int64, share *float64) {
 	if !k.Source.Proven {
 		rows = k.Source.MaxRowsPerUnit
 	}
+	if k.loweredRows {
+		return rows, nil
+	}
 	return rows, k.shareBeyond(rows)
 }
 

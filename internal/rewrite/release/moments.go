@@ -110,10 +110,15 @@ func (k *Block) momentSum(name string, row rowText, of read, most int64, n int) 
 	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
+	inGroup := d
+	if of.distinct == nil {
+		inGroup = bounds.WideMul(most, k.rowsInGroup)
+	}
 	i, _ := k.release(key, func() mechanism.Release {
-		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, PerRow: mechanism.Interval{
-			Lo: -most, Hi: most,
-		}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		r := mechanism.Release{
+			Name: name, Kind: mechanism.SumGivenCount, Sensitivity: inGroup, Total: d,
+			PerRow: mechanism.Interval{Lo: -most, Hi: most}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1},
+		}
 		if of.distinct == nil {
 			r.Row = most
 		}
@@ -121,7 +126,7 @@ func (k *Block) momentSum(name string, row rowText, of read, most int64, n int) 
 	})
 	k.Measurements = append(k.Measurements, of.measurement(
 		Measurement{
-			Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, lo: -d, Hi: d, ByRows: true,
+			Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, lo: -inGroup, Hi: inGroup, ByRows: true,
 			given: true, Count: n,
 		}))
 	return i, nil

@@ -18,8 +18,9 @@ func (k *Block) sumGivenCount(name string, a *aggregate.Argument, of read, count
 		return 0, 0, aggregate.TooFine(name)
 	}
 	byRows := !center.byPolicy && of.distinct == nil
-	if byRows {
-		center.lo, center.hi = aggregate.UnitBounds(center.row.Lo, center.row.Hi, k.rowsInGroup, nil)
+	if of.distinct == nil {
+		lo, hi := aggregate.UnitBounds(center.row.Lo, center.row.Hi, k.rowsInGroup, nil)
+		center.lo, center.hi = max(center.lo, lo), min(center.hi, hi)
 	}
 	release, isNew := k.release(givenKey(a, of), func() mechanism.Release {
 		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: max(bounds.Abs(center.lo),
@@ -85,9 +86,7 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 		return 0, aggregate.TooFine(name)
 	}
 	byRows := d == bounds.WideMul(max(bounds.Abs(a.Lo), bounds.Abs(a.Hi)), k.Source.MaxRowsPerUnit)
-	if byRows {
-		ulo, uhi = aggregate.UnitBounds(a.Lo, a.Hi, k.rowsInGroup, nil)
-	}
+	ulo, uhi = aggregate.UnitBounds(a.Lo, a.Hi, k.rowsInGroup, a.PerUnit)
 	step, _ := a.Step.Float64()
 	// nothing else bounds the groups that a unit's magnitudes are in
 	follows := k.Selected && k.ManyGroupsPerUnit && !k.PicksGroups && !k.Source.Proven

@@ -11,6 +11,7 @@ type Settings struct {
 	TimeZone, DateStyle, IntervalStyle string
 	User, Database                     string // what the client connected as
 	MaxRows                            int    // bounds the rows of a unit where the policy allows more; 0: it does not
+	MaxRowsPerGroup                    int    // the same of its rows in one group
 	Intervals                          bool   // an aggregate without an interval has NULL ends, and is no refusal
 }
 
