@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -16,13 +17,17 @@ const (
 	people    = 20_000
 	maxVisits = 20 // of one patient: max_rows_per_unit in people.yaml
 	wards     = 10
+	days      = 1095 // of three years; a patient has one visit on a day, 3 in a month, and one with each code
+	inMonth   = 3
+	codes     = 2000
 	seed      = 20260101 // makes the people the same in every run
 )
 
 const peopleSchema = `
 CREATE TABLE patients (id bigint PRIMARY KEY, age int NOT NULL);
 CREATE TABLE payments (customer_id bigint NOT NULL, amount numeric(5,2) NOT NULL);
-CREATE TABLE visits (patient_id bigint NOT NULL REFERENCES patients, ward text NOT NULL, cost numeric(10,2) NOT NULL, minutes int NOT NULL);`
+CREATE TABLE visits (patient_id bigint NOT NULL REFERENCES patients, ward text NOT NULL, cost numeric(10,2) NOT NULL, minutes int NOT NULL,
+	visited date NOT NULL, code int NOT NULL);`
 
 func wardName(i int) string { return fmt.Sprintf("w%d", i) }
 
@@ -35,16 +40,17 @@ func wardList() string {
 }
 
 // loadPeople makes 20,000 patients with 1 to 20 visits each, about 5 on average and most of them in the patient's own
-// ward. Costs are log-normal with a mean of about 1,700, minutes exponential with a mean of about 45.
+// ward. Costs are log-normal with a mean of about 1,700, minutes exponential with a mean of about 45; days and codes are
+// any that the patient has not had.
 func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, peopleSchema); err != nil {
 		return err
 	}
-	r := rand.New(rand.NewPCG(seed, 1))
+	r, places := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 3))
 	var patients, visits [][]any
 	for id := range int64(people) {
 		patients = append(patients, []any{id, int32(min(max(47+22*r.NormFloat64(), 0), 110))})
-		home := r.IntN(wards)
+		home, had := r.IntN(wards), calendar{map[string]int{}, map[int]bool{}}
 		for range min(1+int(4.4*r.ExpFloat64()), maxVisits) {
 			ward := home
 			if r.Float64() < 0.2 {
@@ -52,13 +58,14 @@ func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 			}
 			cents := int64(100 * min(1230*math.Exp(0.8*r.NormFloat64()), 20000))
 			cost := pgtype.Numeric{Int: big.NewInt(cents), Exp: -2, Valid: true}
-			visits = append(visits, []any{id, wardName(ward), cost, int32(min(45*r.ExpFloat64(), 600))})
+			visited, code := had.next(places)
+			visits = append(visits, []any{id, wardName(ward), cost, int32(min(45*r.ExpFloat64(), 600)), visited, code})
 		}
 	}
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"patients"}, []string{"id", "age"}, pgx.CopyFromRows(patients)); err != nil {
 		return err
 	}
-	columns := []string{"patient_id", "ward", "cost", "minutes"}
+	columns := []string{"patient_id", "ward", "cost", "minutes", "visited", "code"}
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"visits"}, columns, pgx.CopyFromRows(visits)); err != nil {
 		return err
 	}
@@ -68,6 +75,28 @@ func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 	}
 	_, err := conn.Exec(ctx, "CREATE INDEX ON visits (patient_id); ANALYZE")
 	return err
+}
+
+// calendar is what a patient has had: visits by day and month, and codes.
+type calendar struct {
+	visits map[string]int
+	codes  map[int]bool
+}
+
+// next draws a day and a code.
+func (c calendar) next(r *rand.Rand) (day time.Time, code int32) {
+	for {
+		day = time.Date(2021, 1, 1+r.IntN(days), 0, 0, 0, 0, time.UTC)
+		on, in := day.Format(time.DateOnly), day.Format("2006-01")
+		if c.visits[on] == 0 && c.visits[in] < inMonth {
+			c.visits[on], c.visits[in] = 1, c.visits[in]+1
+			break
+		}
+	}
+	for code = int32(r.IntN(codes)); c.codes[int(code)]; code = int32(r.IntN(codes)) {
+	}
+	c.codes[int(code)] = true
+	return day, code
 }
 
 // prices says how many of 16,000 payments have each price, from 0.99 on, as in the sample database Pagila.

@@ -21,6 +21,7 @@ type row struct {
 var rows = []row{
 	{"demo", demoRow},
 	{"grouped", groupedRow},
+	{"fine", fineRow},
 	{"single", singleRow},
 	{"variance", varianceRow},
 	{"quantiles", quantilesRow},
@@ -126,6 +127,35 @@ func groupedRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		f.percent, f.most = true, goal
 		f.compare(tallies, peers, i, r.truth, 1, true, medianSize)
 		figures = append(figures, f)
+	}
+	return figures, nil
+}
+
+// fineRow counts visits by keys of which a patient has few rows in one group: noise follows the root of what a patient
+// has in one group and in all. Peers bound a patient by the rows in all.
+func fineRow(ctx context.Context, w *world, n int) ([]figure, error) {
+	var figures []figure
+	for _, ask := range []struct {
+		key  string
+		goal float64
+	}{{"visited", 11.5}, {"code", 11.5}, {"date_trunc('month', visited)", 20}} {
+		q := question{renyi, ask.key, []string{"count(*)"}, "visits"}
+		r, err := w.ask(ctx, q, max(1, n/10), true)
+		if err != nil {
+			return nil, err
+		}
+		tallies, err := w.tallies(ctx, "people", `SELECT k, rank, sum(n) FROM (SELECT `+ask.key+`::text AS k, count(*) AS n,
+			row_number() OVER (PARTITION BY patient_id ORDER BY md5(patient_id || `+ask.key+`::text)) AS rank
+			FROM visits GROUP BY patient_id, `+ask.key+`) g GROUP BY k, rank`)
+		if err != nil {
+			return nil, err
+		}
+		f := newFigure(conditions[renyi]+": "+q.sql(), "RMSE", rootMeanSquare(r.errors(0, false)))
+		f.most = ask.goal
+		f.compare(tallies, []aggregate{single(count(maxVisits))}, 0, r.truth, statementEpsilon, false, rootMeanSquare)
+		held := newFigure(f.question, "share of announced intervals that hold the truth", r.covered(0))
+		held.percent, held.least, held.most = true, 0.94, 0.98
+		figures = append(figures, f, held)
 	}
 	return figures, nil
 }
