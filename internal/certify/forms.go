@@ -53,10 +53,10 @@ func (s *scope) hashed(h holes, name string, ofUnit bool) (notNull, ok bool) {
 // rowsOfUnit is the form unitRows: R rows of a unit at most, in all groups together.
 //
 // Rule: w = LEAST(s, K)::int4 of a column s >= 0, N is its sum over the unit's rows, c its sum up to and with this one,
-// K, R >= 0, h a number of the unit. Then n' is between 0 and both of R and K, n' <= s, and adds up to at most R over the
-// unit's rows. Proof: if N <= R, n' is w <= s, K, and they add up to N. If N > R, the differences telescope in the order
-// of c to ⌊(N·R + φ)/N⌋ − ⌊φ/N⌋ = R with φ = h mod N, in [0, N); each is between 0 and ⌈w·R/N⌉ <= w. Dropping rows takes
-// terms >= 0 away. Divisors are N > R >= 0; nothing is over 2^63·R + N.
+// K, R >= 0, h a number of the unit. Then n' is between 0 and both of R and K, n' <= s, and adds up to at most R over
+// the unit's rows. Proof: if N <= R, n' is w <= s, K, and they add up to N. If N > R, the differences telescope in the
+// order of c to ⌊(N·R + φ)/N⌋ − ⌊φ/N⌋ = R with φ = h mod N, in [0, N); each is between 0 and ⌈w·R/N⌉ <= w. Dropping
+// rows takes terms >= 0 away. Divisors are N > R >= 0; nothing is over 2^63·R + N.
 func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 	h := unitRows.of(n)
 	if h == nil {

@@ -52,8 +52,8 @@ func (s Settings) Margin() string { return s.values["dpproxy.margin"] }
 // EmptyGroups returns dpproxy.empty_groups: drop or keep; empty where the policy decides.
 func (s Settings) EmptyGroups() string { return s.values["dpproxy.empty_groups"] }
 
-// Rows returns dpproxy.max_rows or dpproxy.max_rows_per_group: a bound below the policy's on the rows that a unit counts
-// with, in all or in one group; 0 where the policy decides.
+// Rows returns dpproxy.max_rows or dpproxy.max_rows_per_group: a bound below the policy's on the rows that a unit
+// counts with, in all or in one group; 0 where the policy decides.
 func (s Settings) Rows(setting string) int {
 	n, err := strconv.Atoi(s.values[setting])
 	if err != nil {

@@ -40,8 +40,8 @@ func wardList() string {
 }
 
 // loadPeople makes 20,000 patients with 1 to 20 visits each, about 5 on average and most of them in the patient's own
-// ward. Costs are log-normal with a mean of about 1,700, minutes exponential with a mean of about 45; days and codes are
-// any that the patient has not had.
+// ward. Costs are log-normal with a mean of about 1,700, minutes exponential with a mean of about 45; days and codes
+// are any that the patient has not had.
 func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, peopleSchema); err != nil {
 		return err
@@ -93,10 +93,12 @@ func (c calendar) next(r *rand.Rand) (day time.Time, code int32) {
 			break
 		}
 	}
-	for code = int32(r.IntN(codes)); c.codes[int(code)]; code = int32(r.IntN(codes)) {
+	for {
+		if code = int32(r.IntN(codes)); !c.codes[int(code)] {
+			c.codes[int(code)] = true
+			return day, code
+		}
 	}
-	c.codes[int(code)] = true
-	return day, code
 }
 
 // prices says how many of 16,000 payments have each price, from 0.99 on, as in the sample database Pagila.

@@ -9,8 +9,8 @@ import (
 )
 
 // boundRowsPerGroup has a unit count with no more rows in one group than the policy or the session says, where nothing
-// proves that it has no more: noise of a statement under rdp follows the root of what a unit has in one group and in all
-// (docs/privacy.md P11b).
+// proves that it has no more: noise of a statement under rdp follows the root of what a unit has in one group and in
+// all (docs/privacy.md P11b).
 func (b *Planner) boundRowsPerGroup(k *Block) {
 	t := k.Source.RowsOf
 	if !k.ManyGroupsPerUnit || t == nil {
