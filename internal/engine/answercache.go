@@ -142,6 +142,7 @@ func (k *answerCache) measure(ctx context.Context, p *private) ([]released, erro
 	defer p.leaveFlight()
 	if p.answer != nil {
 		p.counted("cached")
+		p.engine.kept.add(p)
 		return p.answer, nil
 	}
 	asked := p.calibrated // with the mechanisms that were chosen before anything was drawn
@@ -153,6 +154,7 @@ func (k *answerCache) measure(ctx context.Context, p *private) ([]released, erro
 	if err := k.keep(ctx, p, asked); err != nil {
 		k.log.Error("answer not kept", "analyst", p.scope.Analyst, "error", err.Error())
 	}
+	p.engine.kept.add(p)
 	return p.answer, nil
 }
 
@@ -187,9 +189,16 @@ func (k *answerCache) keep(ctx context.Context, p *private, asked *calibrated) e
 	return nil
 }
 
-// findAnswer looks for an answer that the analyst has already paid for. One whose stages have read the clock answers no
-// later question.
-func (p *private) findAnswer(ctx context.Context) (err error) {
+// findAnswer looks for an answer that the analyst has already paid for, or for some that determine it.
+func (p *private) findAnswer(ctx context.Context) error {
+	if err := p.findKept(ctx); err != nil || p.answer != nil || p.key == "" {
+		return err
+	}
+	return p.determine(ctx)
+}
+
+// findKept looks for an answer to the same question. One whose stages have read the clock answers no later one.
+func (p *private) findKept(ctx context.Context) (err error) {
 	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.Plan.Stages, func(s rewrite.Stage) bool {
 		return s.Query.Clock
 	}) {

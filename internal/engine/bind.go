@@ -22,7 +22,8 @@ type call struct {
 	state         *state
 	scope         session.Scope
 	analysis      *analysed
-	sql           string // the analyst's text
+	prepared      *prepared // nil: it is only looked at
+	sql           string    // the analyst's text
 	formats       []int16
 	values        [][]byte
 	resultFormats []int16
@@ -62,6 +63,7 @@ type private struct {
 	// What answerCache knows of the statement (answercache.go).
 	key        string     // of the answer; empty: answers are not kept
 	answer     []released // kept, or measured just now; nil: to be measured
+	from       []*source  // what the answer is made of, by block; nil: it is one that is kept, or was measured
 	claimed    bool       // in the ledger, and not answered yet
 	flightDone func()     // ends the question's time in flight; nil: it is not in flight
 
@@ -118,7 +120,7 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 			pgerr.Hint("The database has changed since the statement was prepared. Prepare it again."))
 	}
 	c := &call{
-		engine: p.engine, state: s, scope: scope, analysis: a, sql: p.statement.SQL, formats: formats,
+		engine: p.engine, state: s, scope: scope, analysis: a, prepared: p, sql: p.statement.SQL, formats: formats,
 		values: values, resultFormats: resultFormats,
 	}
 	switch {

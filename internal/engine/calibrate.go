@@ -318,16 +318,19 @@ func (p *calibrated) expectedLoss(b statementBudget) float64 {
 			sum += e * e
 		}
 		for j, r := range block.Releases {
-			prepared := p.Mechanisms[i].Releases[j]
-			e := prepared.Chosen().RMSEAverage
-			if r.Kind == mechanism.Quantile {
-				e = math.Sqrt2 * totalOf(r) / prepared.Curve().Pure
-			}
-			e /= math.Max(float64(r.Sensitivity), 1)
+			e := errorOf(r, p.Mechanisms[i].Releases[j]) / math.Max(float64(r.Sensitivity), 1)
 			sum += e * e
 		}
 	}
 	return sum * p.share
+}
+
+// errorOf is the expected error of a release, in grid steps, of a quantile in ranks.
+func errorOf(r mechanism.Release, prepared *mechanism.Prepared) float64 {
+	if r.Kind == mechanism.Quantile {
+		return math.Sqrt2 * totalOf(r) / prepared.Curve().Pure
+	}
+	return prepared.Chosen().RMSEAverage
 }
 
 // totalOf is how far one unit moves a release over all groups together, in grid steps.

@@ -9,7 +9,7 @@
 //	finish.go   the shadow computes the client's rows from released values
 //
 // answercache.go is a decorator around charge and measure: a question whose answer is kept, or in flight, passes
-// neither.
+// neither. Nor does one that kept answers determine (kept.go).
 //
 // Statements that touch no private relation end after bind: they run on the shadow or as public (open.go). So does
 // EXPLAIN (explain.go), which charges nothing.

@@ -32,6 +32,7 @@ type Engine struct {
 	withheld atomic.Bool // public tables are (Withhold)
 	removed  atomic.Bool // the policy has no such database any more
 	analyses atomic.Int64
+	kept     keptStatements
 	releaser releaser // charges and measures, except where the answer is known
 }
 

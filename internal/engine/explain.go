@@ -30,7 +30,8 @@ type explanation struct {
 	Refused   string        `json:"refused,omitempty"`    // over budget, failed before, or too large for limits.memory
 	Fits      string        `json:"still_fits,omitempty"` // Refused, and what would not be
 	Cached    bool          `json:"cached"`
-	Certified string        `json:"certified"` // yes, or no where the policy warns of it only
+	Kept      string        `json:"kept,omitempty"` // which other answers it follows from
+	Certified string        `json:"certified"`      // yes, or no where the policy warns of it only
 	Releases  []releaseInfo `json:"releases"`
 	Plan      []string      `json:"plan"`
 	nothing   []string      // lines of the plan that the short explanation says, too
@@ -165,14 +166,21 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 
 // explain describes a statement; text has no use for densities.
 func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (explanation, error) {
+	known := &private{call: c, calibrated: first}
+	if err := known.findAnswer(ctx); err != nil {
+		return explanation{}, err
+	}
 	p := first
-	if p.look != nil { // at the most that it may cost
+	switch {
+	case known.from != nil:
+		p = known.calibrated
+	case p.look != nil: // at the most that it may cost
 		p = p.look.whole
 	}
 	x := explanation{
 		Plan: p.Plan.Explain, nothing: p.Plan.OverNoRows, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan),
 		Groups: p.groupHints(), Wide: wideHint(p.Plan),
-		Finish: p.Plan.Finish.SQL, Delta: p.charge.SelectionDelta,
+		Finish: p.Plan.Finish.SQL, Delta: p.charge.SelectionDelta, Kept: known.ofKept(),
 	}
 	if x.Certified = "yes"; first.certificate.Err() != nil {
 		x.Certified = "no"
@@ -181,10 +189,12 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 	if p.releases() {
 		x.Epsilon, x.Price, x.Averages = p.charge.Epsilon, describePrice(p), p.ofAverages()
 	}
-	if err := c.explainBudget(ctx, first, &x); err != nil {
+	if err := c.explainBudget(ctx, first, known.answer, &x); err != nil {
 		return x, err
 	}
-	x.Look = first.aboutLook()
+	if known.from == nil {
+		x.Look = first.aboutLook()
+	}
 	for i, block := range p.Plan.Blocks {
 		x.Blocks = append(x.Blocks, describeBlock(&block))
 		if block.Measure.Text != "" {
@@ -209,17 +219,13 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 
 // explainBudget says what the statement would take, and whether the answer is known. If it would be refused, it says
 // why.
-func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
-	answer, err := c.storedAnswer(ctx, p, c.answerKey(p))
-	if err != nil {
-		return err
-	}
+func (c *call) explainBudget(ctx context.Context, p *calibrated, answer []released, x *explanation) error {
 	var refused *pgconn.PgError
 	if exact, _ := workingMemory(p.Plan, answer); errors.As(c.scope.Memory.CanWork(exact), &refused) {
 		x.Refused, x.Fits = refused.Message, refused.Hint
 		return nil
 	}
-	x.Cached = answer != nil && c.state.policy.AnswersTTL > 0
+	x.Cached = answer != nil
 	if x.Cached || !p.releases() {
 		now, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
 		x.Budget = &budgetInfo{Left: now.ShareLeft}

@@ -56,7 +56,10 @@ func (x explanation) costLines() (out []string) {
 	if x.Look != "" {
 		out = append(out, "look: "+x.Look)
 	}
-	if x.Cached {
+	switch {
+	case x.Kept != "":
+		out = append(out, "kept: "+x.Kept)
+	case x.Cached:
 		out = append(out, "cached: the answer is known and would cost nothing")
 	}
 	return out

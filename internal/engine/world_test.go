@@ -295,7 +295,11 @@ func (d *fakeDatabases) Evaluate(_ context.Context, q rewrite.Query, _ backend.S
 		values = []rewrite.Canonical{"north", "south"}
 	}
 	rows := rewrite.NewTable(len(q.Types))
+	_, condition, conditional := strings.Cut(q.SQL, ") AS u(v) WHERE ") // of values of a key
 	for i := range values {
+		if conditional && !strings.Contains(condition, string(values[i])) {
+			continue
+		}
 		row := make([]*rewrite.Canonical, len(q.Types))
 		for at := range row {
 			row[at] = &values[i]

@@ -54,7 +54,7 @@ func sameCube(list []Term) bool {
 func independent(list []Term) bool {
 	return !slices.ContainsFunc(list, func(t Term) bool {
 		c := t.Of.Chosen()
-		return t.Of.cube != nil || c.Noise != Laplace && c.Noise != Gaussian || c.bounding != Clamp && c.bounding != Fold
+		return t.Of.cube != nil || t.Of.added != nil || c.Noise != Laplace && c.Noise != Gaussian || c.bounding != Clamp && c.bounding != Fold
 	})
 }
 

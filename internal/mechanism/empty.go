@@ -22,6 +22,9 @@ func (p *Prepared) EmptyTail(released int64) float64 {
 
 // emptyTail is that of magnitudes from far > 0 on, in a range with 0 in it.
 func (p *Prepared) emptyTail(h Interval, far int64) (sum float64) {
+	if p.added != nil {
+		return p.addedTail(far)
+	}
 	if p.cube != nil {
 		law := p.cube.marginal(p.coordinate)
 		return p.emptyRuns(h, far, law.reach())*(1+jointTail) + jointCut

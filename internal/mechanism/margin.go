@@ -120,6 +120,9 @@ func (p *Prepared) ErrorQuantile(probability float64) float64 {
 		return 0
 	}
 	return p.quantiles.find(probability, func() float64 {
+		if p.added != nil {
+			return p.added(1 - probability)
+		}
 		if p.cube != nil {
 			return p.cube.marginal(p.coordinate).errorQuantile(probability)
 		}
@@ -164,6 +167,9 @@ func (p *Prepared) StdDev(released, count int64) float64 {
 	if p.quantiles == nil { // uniform on the range: what is public of a quantile
 		a, b := float64(h.Lo), float64(h.Hi)
 		return math.Sqrt((b-a)*(b-a)/12 + (s-(a+b)/2)*(s-(a+b)/2))
+	}
+	if p.added != nil {
+		return p.Chosen().RMSEAverage
 	}
 	if p.cube != nil {
 		return math.Sqrt(p.cube.marginal(p.coordinate).squaredError(h, s))

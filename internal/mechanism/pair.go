@@ -12,11 +12,12 @@ const roundingStep = .5
 // probability at most wrong, at most Wrong. They depend on r slowly, so they serve for others nearby. No range caps
 // them, unlike the margin of a release alone: its ends say nothing of two (docs/mechanisms.md, section 8).
 func PairMargins(x, y *Prepared, r, wrong float64) (mx, my float64) {
-	switch staircase := x.Chosen().Noise == Staircase || y.Chosen().Noise == Staircase; {
+	apart := func(p *Prepared) bool { return p.added != nil || p.Chosen().Noise == Staircase }
+	switch {
 	case x.cube != nil && x.cube == y.cube:
 		t := x.cube.deviations(x.coordinate, y.coordinate, math.Abs(r), wrong)
 		return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
-	case staircase, wrong < Wrong && !independent([]Term{{Of: x}, {Of: y}}):
+	case apart(x), apart(y), wrong < Wrong && !independent([]Term{{Of: x}, {Of: y}}):
 		// Their tails may be no shorter beside another noise: each has half of the probability, a + b ≤ √(2a² + 2b²).
 		return math.Sqrt2 * x.gappedErrorQuantile(wrong/2), math.Sqrt2 * (y.gappedErrorQuantile(wrong/2) + roundingStep)
 	}
@@ -27,6 +28,8 @@ func PairMargins(x, y *Prepared, r, wrong float64) (mx, my float64) {
 // interval.
 func (p *Prepared) gappedErrorQuantile(wrong float64) float64 {
 	switch c := p.Chosen(); {
+	case p.added != nil:
+		return p.added(wrong)
 	case p.quantiles == nil, p.cube != nil, c.bounding == Truncate:
 		return p.ErrorQuantile(1 - wrong)
 	case c.bounding == Clamp, c.bounding == Fold:

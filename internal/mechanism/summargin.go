@@ -24,6 +24,9 @@ func normalQuantile(probability float64) float64 { return math.Sqrt2 * math.Erfi
 // with n: distributions with longer tails than that come from above, and others from below (docs/mechanisms.md, section
 // 18).
 func (p *Prepared) SumMargin(wrong float64) float64 {
+	if p.added != nil {
+		return p.added(wrong)
+	}
 	in, part := 1-wrong, sumStep
 	if wrong < Wrong { // a step is more of what is further out
 		part = 1

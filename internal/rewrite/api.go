@@ -195,6 +195,8 @@ type Block struct {
 	Uncovered bool `json:",omitempty"`
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64
+
+	Question *release.Question `json:"-"` // nil: it and other blocks say nothing of each other
 }
 
 // Histogram is the measure query of Quantile releases that share one expression: rows (group as in Measure but without

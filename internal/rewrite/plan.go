@@ -188,6 +188,9 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
+		if len(b.queries) == 1 { // a stage answers no other statement
+			block.Question = k.Question(b.Base)
+		}
 		key := blockKey(&block)
 		if j, ok := b.seen[key]; ok {
 			index[i] = j

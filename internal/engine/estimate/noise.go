@@ -43,6 +43,9 @@ func (s *Statement) Noise(block, release int) Noise {
 	} else if chosen.Noise == mechanism.Gaussian {
 		out.Geometry = "L2"
 	}
+	if n := p.Draws(); n > 1 {
+		out.Mechanism += fmt.Sprintf(", of %d groups together", n)
+	}
 	out.None = marginless(b, release)
 	switch margin := p.PlannedMargin() * Step(r); {
 	case out.None:

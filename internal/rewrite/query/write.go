@@ -64,6 +64,25 @@ func Text(x Scalar) string {
 	return w.out.String()
 }
 
+// Apart writes a FROM item, and expressions over its columns, each by itself: of equal items, equal texts are the same
+// expression, whatever statements they are from. No expression is the empty text.
+func Apart(from Source, over []Scalar) (item string, texts []string) {
+	w := &writer{numbers: map[int]int{}}
+	take := func() string {
+		defer w.out.Reset()
+		return w.out.String()
+	}
+	from.writeSource(w)
+	item = take()
+	for _, x := range over {
+		if x != nil {
+			x.write(w)
+		}
+		texts = append(texts, take())
+	}
+	return item, texts
+}
+
 // Key returns a text that is equal for expressions of one plan that are the same, and for no others. It orders
 // conditions.
 func Key(x Scalar) string {

@@ -1,0 +1,268 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
+	"github.com/dpproxy/dpproxy/internal/gate"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// What an answer that is kept determines is free: one of its groups, or a sum of them (docs/privacy.md P23b). A
+// statement is held against those of the same analyst whose answers are kept, and each of these is planned again, as if
+// it were asked now: what it would not be answered by for nothing determines nothing.
+
+// mostStatements bounds the statements of an analyst that others are held against, mostStatementBytes each.
+const mostStatements, mostStatementBytes = 64, 256 << 10
+
+// keptStatements are the last statements of each analyst whose answers are kept.
+type keptStatements struct {
+	mu sync.Mutex
+	of map[string]*lru.Cache[string, keptStatement] // by analyst and answer key
+}
+
+// keptStatement is a statement whose answer is kept, and its plan at that time.
+type keptStatement struct {
+	*call
+	plan *rewrite.Plan
+}
+
+// add notes a statement whose answer is kept.
+func (k *keptStatements) add(p *private) {
+	if p.key == "" || p.unkept || p.from != nil || p.Bytes() > mostStatementBytes ||
+		!slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Question != nil }) {
+		return
+	}
+	scope := session.Scope{
+		Analyst: p.scope.Analyst, User: p.scope.User, Database: p.scope.Database, Settings: p.scope.Settings,
+	}
+	c := &call{engine: p.engine, prepared: p.prepared, scope: scope, sql: p.sql, formats: p.formats, values: p.values}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == nil {
+		k.of = map[string]*lru.Cache[string, keptStatement]{}
+	}
+	if k.of[scope.Analyst] == nil {
+		k.of[scope.Analyst], _ = lru.New[string, keptStatement](mostStatements) // it takes every size above 0
+	}
+	k.of[scope.Analyst].Add(p.key, keptStatement{c, p.Plan})
+}
+
+// list gives those of an analyst.
+func (k *keptStatements) list(analyst string) []keptStatement {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if list := k.of[analyst]; list != nil {
+		return list.Values()
+	}
+	return nil
+}
+
+// now is the statement as it would be answered for nothing now; nil: it would not.
+func (k keptStatement) now(ctx context.Context, s *state) *private {
+	c := *k.call
+	var err error
+	c.state = s
+	c.analysis, err = c.engine.analyse(ctx, s, c.scope, c.prepared.statement, c.prepared.types)
+	if err != nil || c.analysis.Route != rewrite.RoutePrivate {
+		return nil
+	}
+	calibrated, err := c.calibratedPlan(ctx)
+	if err != nil {
+		return nil
+	}
+	out := &private{call: &c, calibrated: calibrated}
+	if err = out.findKept(ctx); err != nil || out.answer == nil {
+		return nil
+	}
+	return out
+}
+
+// source is a block of an answer that is kept, and how one of another statement is made of it.
+type source struct {
+	*rewrite.Made
+	of    *private
+	block int
+	wider float64 // how many times the error of the statement's own answer its errors are, at most
+}
+
+const (
+	// mostWider is how many times as wide as its own answer's the errors may be of one that is free, where the analyst has
+	// not said what the statement has to be worth.
+	mostWider = 2
+	// widerRounding is how many times as wide counts as none.
+	widerRounding = 1 + 1e-6
+)
+
+// determine answers the statement by answers that are kept of others, if they determine it and are no worse than its own
+// would be, as far as the analyst has a right to expect.
+func (p *private) determine(ctx context.Context) error {
+	if !p.releases() || p.chargedInParts() {
+		return nil
+	}
+	whole, most := p.calibrated, mostWider*widerRounding
+	if p.look != nil {
+		whole = p.look.whole
+	}
+	if p.scope.Settings.Epsilon() > 0 || !whole.byEpsilon() {
+		most = widerRounding
+	}
+	best := make([]*source, len(p.Plan.Blocks))
+	for _, other := range p.engine.kept.list(p.scope.Analyst) {
+		if !p.mayBeMadeOf(other.plan) {
+			continue
+		}
+		now := other.now(ctx, p.state)
+		for i := range best {
+			for j := 0; now != nil && j < len(now.Plan.Blocks); j++ {
+				s, err := whole.madeOf(ctx, p.call, i, now, j)
+				if err != nil {
+					return err
+				}
+				if s != nil && s.wider <= most && (best[i] == nil || s.wider < best[i].wider) {
+					best[i] = s
+				}
+			}
+		}
+	}
+	alike := func(s *source) bool { return s != nil && s.of.Part == best[0].of.Part }
+	if slices.ContainsFunc(best, func(s *source) bool { return !alike(s) }) {
+		return nil
+	}
+	p.take(best)
+	return nil
+}
+
+// mayBeMadeOf says whether another statement has a block that one of this statement may be made of.
+func (p *private) mayBeMadeOf(other *rewrite.Plan) bool {
+	return slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool {
+		return slices.ContainsFunc(other.Blocks, func(of rewrite.Block) bool { return b.MayBeMadeOf(&of) })
+	})
+}
+
+// madeOf makes a block of the statement of one of another's answer; nil: it is not made of it.
+func (p *calibrated) madeOf(ctx context.Context, c *call, block int, of *private, at int) (*source, error) {
+	b, o := &p.Plan.Blocks[block], &of.Plan.Blocks[at]
+	if !b.MayBeMadeOf(o) {
+		return nil, nil
+	}
+	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), call: c}
+	made, err := b.MadeOf(o, l.Rows)
+	if err != nil || made == nil {
+		return nil, err
+	}
+	s := &source{Made: made, of: of, block: at}
+	for i, r := range b.Releases {
+		j := made.Releases[i]
+		if made.Most > 1 && (!o.Question.Releases[j].Adds || !of.Mechanisms[at].Releases[j].Plain() ||
+			len(of.answer[at].Plain) <= j || of.answer[at].Plain[j] == nil) {
+			return nil, nil
+		}
+		if off := errorOf(o.Releases[j], s.mechanism(i)); off > 0 {
+			s.wider = max(s.wider, off/errorOf(r, p.Mechanisms[block].Releases[i]))
+		}
+	}
+	return s, nil
+}
+
+// mechanism is that of a release which is made of others.
+func (s *source) mechanism(release int) *mechanism.Prepared {
+	return s.of.Mechanisms[s.block].Releases[s.Releases[release]].Added(s.Most)
+}
+
+// take has the statement answered by what its blocks are made of. What is left out of the answer is what these leave
+// out.
+func (p *private) take(sources []*source) {
+	out, plan := *p.calibrated, *p.Plan
+	plan.Blocks, out.Plan, out.Mechanisms = slices.Clone(plan.Blocks), &plan, nil
+	out.wanted, out.look, out.other, out.Part = make([]map[int]float64, len(sources)), nil, nil, sources[0].of.Part
+	p.answer, p.from = nil, sources
+	for i, s := range sources {
+		b, of := &plan.Blocks[i], &s.of.Plan.Blocks[s.block]
+		b.Rows, b.LeftOut, b.Picked, b.Uncovered = of.Rows, of.LeftOut, 0, b.Uncovered || of.Uncovered
+		b.Releases = slices.Clone(b.Releases)
+		m := gate.Mechanisms{}
+		for j := range b.Releases {
+			r := of.Releases[s.Releases[j]]
+			b.Releases[j].Sensitivity, b.Releases[j].Groups = r.Sensitivity, r.Groups
+			m.Releases = append(m.Releases, s.mechanism(j))
+		}
+		out.Mechanisms = append(out.Mechanisms, m)
+		p.answer = append(p.answer, s.released(b))
+	}
+	p.calibrated = &out
+}
+
+// released are the numbers of a block that is made of others: the same numbers, or sums of what was drawn before it was
+// kept within its range.
+func (s *source) released(b *rewrite.Block) released {
+	of := s.of.answer[s.block]
+	r := released{Released: gate.Released{Keys: b.Keys}}
+	for _, j := range s.Releases {
+		var plain []int64
+		if len(of.Plain) > j && of.Plain[j] != nil {
+			plain = totals(of.Plain[j], s.Groups)
+		}
+		values := totals(of.Values[j], s.Groups)
+		if s.Most > 1 {
+			ends := b.Releases[len(r.Values)].Range[0]
+			for g, sum := range plain {
+				values[g] = max(ends.Lo, min(ends.Hi, sum))
+			}
+		}
+		r.Values, r.Plain = append(r.Values, values), append(r.Plain, plain)
+	}
+	return r
+}
+
+// totals adds up the numbers of groups.
+func totals(values []int64, groups [][]int) []int64 {
+	out := make([]int64, len(groups))
+	for g, of := range groups {
+		for _, i := range of {
+			out[g] += values[i]
+		}
+	}
+	return out
+}
+
+// ofKept says which statements' answers the answer is made of; empty: it is not.
+func (p *private) ofKept() string {
+	if p.from == nil {
+		return ""
+	}
+	var of []string
+	wider := 0.0
+	for _, s := range p.from {
+		wider = max(wider, s.wider)
+		if text := shortened(s.of.sql); !slices.Contains(of, text) {
+			of = append(of, text)
+		}
+	}
+	text := "It follows from what is kept of: " + strings.Join(of, "; ") + "."
+	if wider > 1.05 {
+		text += fmt.Sprintf(" Margins of its own would be up to %s times narrower: SET dpproxy.epsilon = %s buys them.",
+			estimate.Number(wider), estimate.Number(p.epsilon))
+	}
+	return text
+}
+
+// shownBytes bounds the text of another statement that is shown.
+const shownBytes = 120
+
+// shortened is a statement in one line.
+func shortened(sql string) string {
+	text := strings.Join(strings.Fields(sql), " ")
+	if len(text) > shownBytes {
+		text = strings.ToValidUTF8(text[:shownBytes], "") + "…"
+	}
+	return text
+}

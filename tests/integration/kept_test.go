@@ -1,0 +1,158 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// dashboard has the tables of three pairs of keys, their margins, and slices of them: 34 tiles of 7 tables.
+func dashboard() (tables, slices []string) {
+	values := map[string][]string{"ward": {"A", "B", "C"}, "diagnosis": {"asthma", "cold", "flu", "gout"}, "smoker": {
+		"true", "false",
+	}}
+	ask := func(list *[]string, where, by string) {
+		sql := "SELECT count(*) FROM patients" + where
+		if by != "" {
+			sql = fmt.Sprintf("SELECT %s, count(*) FROM patients%s GROUP BY %[1]s", by, where)
+		}
+		*list = append(*list, sql)
+	}
+	for _, pair := range [][]string{{"ward", "diagnosis"}, {"ward", "smoker"}, {"diagnosis", "smoker"}} {
+		ask(&tables, "", pair[0]+", "+pair[1])
+		for i, key := range pair {
+			for _, v := range values[key] {
+				ask(&slices, fmt.Sprintf(" WHERE %s = '%s'", key, v), pair[1-i])
+			}
+		}
+	}
+	for _, key := range []string{"smoker", "ward", "diagnosis"} {
+		ask(&tables, "", key)
+		for _, v := range values[key] {
+			ask(&slices, fmt.Sprintf(" WHERE %s = '%s'", key, v), "")
+		}
+	}
+	ask(&tables, "", "")
+	return tables, slices
+}
+
+// TestDashboard: of a dashboard what is charged are its tables, at most. Slices of these are free, and have the same
+// numbers.
+func TestDashboard(t *testing.T) {
+	for name, policy := range map[string]string{"rdp": everyKeyPolicy(), "pure": purePolicy()} {
+		t.Run(name, func(t *testing.T) {
+			conn := start(t, policy, clinic).connect()
+			tables, slices := dashboard()
+			charged := 0
+			for i, sql := range append(tables, slices...) {
+				spent := spentBy(t, conn, sql)
+				if spent > 0 {
+					charged++
+				}
+				if spent > 0 && i >= len(tables) {
+					t.Errorf("epsilon %g is spent for %s", spent, sql)
+				}
+			}
+			if charged != 4 { // sums over smokers, of whom there are three groups, are free
+				t.Errorf("%d of %d tiles are charged", charged, len(tables)+len(slices))
+			}
+			of := countsBy(t, conn, "SELECT ward || diagnosis, count(*) FROM patients GROUP BY ward, diagnosis")
+			for _, ward := range []string{"A", "B", "C"} {
+				slice := countsBy(t, conn, "SELECT '"+ward+"' || diagnosis, count(*) FROM patients WHERE ward = '"+ward+"' GROUP BY diagnosis")
+				for key, n := range slice {
+					if of[key] != n {
+						t.Errorf("%s: %d, in its table %d", key, n, of[key])
+					}
+				}
+			}
+		})
+	}
+}
+
+// countsBy asks for a count by a text.
+func countsBy(t *testing.T, conn *pgx.Conn, sql string) map[string]int64 {
+	t.Helper()
+	rows, err := conn.Query(context.Background(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int64{}
+	var key *string
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&key, &n}, func() error {
+		if key != nil {
+			out[*key] = n
+		}
+		return nil
+	}); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return out
+}
+
+// TestKeptIsTold: EXPLAIN says beforehand, and the NOTICE afterwards, what a free answer follows from.
+func TestKeptIsTold(t *testing.T) {
+	p := start(t, clinicPolicy(), clinic)
+	conn := p.connect()
+	const table, slice = "SELECT smoker, count(*) FROM patients GROUP BY smoker", "SELECT count(*) FROM patients WHERE smoker"
+	if text := explainText(t, conn, slice); strings.Contains(text, "kept:") {
+		t.Errorf("before anything is asked:\n%s", text)
+	}
+	spentBy(t, conn, table)
+	if text := explainText(t, conn, slice); !strings.Contains(text, "kept: It follows from what is kept of: "+table) ||
+		!strings.Contains(text, "nothing of your budget") {
+		t.Errorf("EXPLAIN does not say it:\n%s", text)
+	}
+	if text := explainText(t, conn, "SELECT count(*) FROM patients"); !strings.Contains(text, "of 3 groups together") {
+		t.Errorf("EXPLAIN of the sum:\n%s", text)
+	}
+	if n := spentBy(t, conn, slice); n != 0 {
+		t.Errorf("epsilon %g is spent", n)
+	}
+	var epsilon, margin float64
+	if err := conn.QueryRow(context.Background(), "SELECT epsilon, margin FROM dpproxy.last").Scan(&epsilon, &margin); err != nil {
+		t.Fatal(err)
+	}
+	if epsilon != 0 || margin < 1 {
+		t.Errorf("dpproxy.last has epsilon %g and margin %g", epsilon, margin)
+	}
+}
+
+func explainText(t *testing.T, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	rows, err := conn.Query(context.Background(), "EXPLAIN "+sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// spentBy gives what a statement takes of the budget.
+func spentBy(t *testing.T, conn *pgx.Conn, sql string) float64 {
+	t.Helper()
+	before := epsilonLeft(t, conn)
+	rows, err := conn.Query(context.Background(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Close()
+	if rows.Err() != nil {
+		t.Fatalf("%s: %v", sql, rows.Err())
+	}
+	return before - epsilonLeft(t, conn)
+}
+
+func epsilonLeft(t *testing.T, conn *pgx.Conn) (left float64) {
+	t.Helper()
+	if err := conn.QueryRow(context.Background(), "SELECT epsilon_left FROM dpproxy.budget").Scan(&left); err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
