@@ -52,9 +52,15 @@ const firstLook, laterLook = 10 * time.Millisecond, 160 * time.Millisecond
 func (k *answerCache) chargeUnasked(ctx context.Context, scope session.Scope, p *private) error {
 	for pause := firstLook; ; pause = min(2*pause, laterLook) {
 		costs := p.costs()
+		if err := k.findShared(ctx, p); err != nil {
+			return err
+		}
 		err := k.releaser.charge(ctx, scope, p)
 		if !errors.Is(err, ledger.ErrAsked) {
 			p.claimed = err == nil && costs && p.key != ""
+			if p.claimed && p.shared != nil {
+				k.takeShared(ctx, p)
+			}
 			return err
 		}
 		p.idle()
@@ -175,7 +181,7 @@ func (k *answerCache) keep(ctx context.Context, p *private, asked *calibrated) e
 	}
 	p.claimed = false
 	if bytes.Equal(first, encoded) {
-		return nil
+		return k.share(ctx, p, asked)
 	}
 	answer, err := decodeAnswer(asked.Plan, first)
 	if err != nil {
@@ -202,7 +208,7 @@ func (p *private) findKept(ctx context.Context) (err error) {
 	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.Plan.Stages, func(s rewrite.Stage) bool {
 		return s.Query.Clock
 	}) {
-		p.key = p.answerKey(p.calibrated)
+		p.key = p.answerKey(p.scope.Analyst, p.calibrated)
 		p.answer, err = p.storedAnswer(ctx, p.calibrated, p.key)
 	}
 	if p.answer != nil {
@@ -213,8 +219,8 @@ func (p *private) findKept(ctx context.Context) (err error) {
 
 // answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains; the ε
 // says what the answer may cost. The price that follows from it depends on the budget, which a reload may change: it is
-// kept with the answer, and is in the key only where margins choose it.
-func (c *call) answerKey(p *calibrated) string {
+// kept with the answer, and is in the key only where margins choose it. No analyst: the answer is for all of them.
+func (c *call) answerKey(analyst string, p *calibrated) string {
 	h := sha256.New()
 	settings := backendSettings(c.scope)
 	if len(p.Plan.Stages) == 0 { // which may print numbers
@@ -222,7 +228,7 @@ func (c *call) answerKey(p *calibrated) string {
 	}
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	parts := []string{
-		c.scope.Analyst, p.Plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
+		analyst, p.Plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
 		fmt.Sprintf("%q", settings), c.state.policy.Version,
 	}
 	if p.look != nil {
@@ -259,6 +265,11 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	if err := json.Unmarshal(text, &blocks); err != nil {
 		return nil, err
 	}
+	return answerOf(plan, blocks), nil
+}
+
+// answerOf has the blocks of an answer with their keys.
+func answerOf(plan *rewrite.Plan, blocks []keptBlock) []released {
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
 		answer[i] = released{gate.Released{Keys: plan.Blocks[i].Keys, Values: b.Values, Plain: b.Plain}, b.drawnWith}
@@ -266,7 +277,7 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 			answer[i].Keys = b.Selected
 		}
 	}
-	return answer, nil
+	return answer
 }
 
 // byEpsilon says that the price of the statement follows from its ε, and not from margins.

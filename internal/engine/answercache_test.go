@@ -29,7 +29,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	for _, p := range ways {
 		p.settle(b)
 	}
-	if c.answerKey(ways[0]) != c.answerKey(ways[1]) {
+	if c.answerKey("alice", ways[0]) != c.answerKey("alice", ways[1]) {
 		t.Error("the key says how an answer was paid for")
 	}
 	text,
@@ -52,7 +52,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	for _, p := range ways {
 		p.budget.margin = &wantedMargin{}
 	}
-	if ways[0].epsilon != ways[1].epsilon || c.answerKey(ways[0]) == c.answerKey(ways[1]) {
+	if ways[0].epsilon != ways[1].epsilon || c.answerKey("alice", ways[0]) == c.answerKey("alice", ways[1]) {
 		t.Errorf("%s and %s noise share a kept answer at epsilon %g", ways[0].Mechanisms[0].Releases[0].Chosen().Noise,
 			ways[1].Mechanisms[0].Releases[0].Chosen().Noise, ways[0].epsilon)
 	}
@@ -62,7 +62,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	}
 	again[0].settle(b)
 	ways[0].budget.margin = nil
-	if c.answerKey(ways[0]) != c.answerKey(again[0]) {
+	if c.answerKey("alice", ways[0]) != c.answerKey("alice", again[0]) {
 		t.Error("the same question is not recognised")
 	}
 }

@@ -52,7 +52,7 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 	}
 	since := time.Now()
 	charge := p.calibrated.charge
-	charge.Question = p.key
+	charge.Question, charge.Shared = p.key, p.shared != nil
 	p.receipt, p.balance, err = gate.Spend(ctx, d.ledger, scope.Analyst, p.Plan, charge, p.items(p.first))
 	if errors.Is(err, ledger.ErrAsked) {
 		return err // it is asked again

@@ -9,7 +9,8 @@
 //	finish.go   the shadow computes the client's rows from released values
 //
 // answercache.go is a decorator around charge and measure: a question whose answer is kept, or in flight, passes
-// neither. Nor does one that kept answers determine (kept.go).
+// neither. Nor does one that kept answers determine (kept.go). One that another analyst's answer is enough for is
+// charged, and not measured (shared.go).
 //
 // Statements that touch no private relation end after bind: they run on the shadow or as public (open.go). So does
 // EXPLAIN (explain.go), which charges nothing.

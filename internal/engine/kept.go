@@ -102,8 +102,8 @@ const (
 	widerRounding = 1 + 1e-6
 )
 
-// determine answers the statement by answers that are kept of others, if they determine it and are no worse than its own
-// would be, as far as the analyst has a right to expect.
+// determine answers the statement by answers that are kept of others, if they determine it and are no worse than its
+// own would be, as far as the analyst has a right to expect.
 func (p *private) determine(ctx context.Context) error {
 	if !p.releases() || p.chargedInParts() {
 		return nil

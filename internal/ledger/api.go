@@ -18,6 +18,7 @@ type Charge struct {
 	Curve          mechanism.Curve // composed over all releases; includes the ε of partition selections
 	SelectionDelta float64         // δ of all partition selections; 0 if there are none
 	Question       string          // key of the answer that is paid for; empty: it is not kept
+	Shared         bool            // the answer is one that all analysts together were charged for before
 
 	Method policy.Method // of accounting, that the plan was made for; empty: any
 	Begun  Begun         // Balance.Begun of what the statement was charged before; nil: nothing was
@@ -62,7 +63,8 @@ type Ledger interface {
 	History(ctx context.Context, analyst string, limit int) ([]HistoryEntry, error)
 
 	// Answer returns a stored answer (released integers, opaque to the ledger) that has not expired. The caller puts the
-	// analyst into the key, so that nobody gets another analyst's answer (docs/budget.md, «Answers for free»).
+	// analyst into the key, so that nobody gets another analyst's answer, but for those that all analysts together have
+	// paid for (docs/budget.md, «Answers for free»).
 	Answer(ctx context.Context, key string) ([]byte, bool, error)
 	// PutAnswer keeps an answer, unless one is kept already that has not expired, and returns the one that is kept.
 	PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Added is what the sum of n draws of a release errs by, each with a noise of its own that no range has bounded (Plain):
-// for margins and tails, and never to be drawn from. That of one draw is the release itself.
+// Added is what the sum of n draws of a release errs by, each with a noise of its own that no range has bounded
+// (Plain): for margins and tails, and never to be drawn from. That of one draw is the release itself.
 func (p *Prepared) Added(n int) *Prepared {
 	if n == 1 {
 		return p

@@ -54,7 +54,8 @@ func sameCube(list []Term) bool {
 func independent(list []Term) bool {
 	return !slices.ContainsFunc(list, func(t Term) bool {
 		c := t.Of.Chosen()
-		return t.Of.cube != nil || t.Of.added != nil || c.Noise != Laplace && c.Noise != Gaussian || c.bounding != Clamp && c.bounding != Fold
+		together := t.Of.cube != nil || t.Of.added != nil
+		return together || c.Noise != Laplace && c.Noise != Gaussian || c.bounding != Clamp && c.bounding != Fold
 	})
 }
 

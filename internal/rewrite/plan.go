@@ -359,6 +359,7 @@ func (b *planning) fingerprint(p *Plan) string {
 	settings := b.Settings
 	// blocks have what the first bounds; the second is computed of an answer
 	settings.MaxRows, settings.Intervals = 0, false
+	settings.User, settings.Database = "", "" // no query for main has them
 	text, err := json.Marshal(parts{blocks, stages, b.Domains, settings})
 	if err != nil {
 		panic(err) // plain data

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -67,6 +68,45 @@ func TestDashboard(t *testing.T) {
 						t.Errorf("%s: %d, in its table %d", key, n, of[key])
 					}
 				}
+			}
+		})
+	}
+}
+
+// TestOneAnswerForAll: under a budget of all analysts two who ask the same are given the same answer. Each is charged,
+// and all together once, for what they ask alike.
+func TestOneAnswerForAll(t *testing.T) {
+	for name, c := range map[string]struct{ policy, budget string }{
+		"rdp":  {clinicPolicy("budget: {epsilon: 1000, delta: 1e-6}"), "budget: {epsilon: 20, delta: 1e-6}"},
+		"pure": {purePolicy("budget: {epsilon: 1000}"), "budget: {epsilon: 20}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy := strings.NewReplacer("budget: {epsilon: 100000, delta: 1e-6}", c.budget, "budget: {epsilon: 1, delta: 1e-6}",
+				c.budget).Replace(c.policy)
+			p := start(t, policy, clinic)
+			const sql = "SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis"
+			alice, bob := p.connect(), p.connect(func(c *pgx.ConnConfig) { c.User = "bob" })
+			first := countsBy(t, alice, sql)
+			before := epsilonLeft(t, bob)
+			second := countsBy(t, bob, sql)
+			if fmt.Sprint(first) != fmt.Sprint(second) {
+				t.Errorf("alice is told %v, bob %v", first, second)
+			}
+			if before-epsilonLeft(t, bob) < .1 {
+				t.Errorf("bob is charged epsilon %g", before-epsilonLeft(t, bob))
+			}
+			if n := spentBy(t, bob, sql); n != 0 {
+				t.Errorf("asked again it costs epsilon %g", n)
+			}
+			if n := spentBy(t, bob, "SELECT count(*) FROM patients WHERE diagnosis = 'flu'"); n != 0 {
+				t.Errorf("a slice of it costs epsilon %g", n)
+			}
+			spent := p.spent()
+			if alice, all := spent["alice"], spent["*"]; math.Abs(all-alice) > .3*alice {
+				t.Errorf("alice is charged epsilon %g, bob %g, and all together %g", alice, spent["bob"], all)
+			}
+			if out, err := p.command("budget", "verify").CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}

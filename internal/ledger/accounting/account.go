@@ -61,7 +61,7 @@ func (a *Account) append(r *Record) ([]byte, sums, error) {
 	return payload, added, err
 }
 
-// costOf returns what a record of KindCharge adds to the sums.
+// costOf returns what a charge adds to the sums.
 func costOf(r *Record) (sums, error) { return cost(r.chargeOf(), r.Method) }
 
 // apply adds one record, which must be the account's next, and returns what a charge adds to the sums. It is the one
@@ -77,7 +77,7 @@ func (a *Account) apply(r *Record, payload []byte, cost func(*Record) (sums, err
 	switch r.Kind {
 	case KindPeriod:
 		err = a.begin(r)
-	case KindCharge:
+	case KindCharge, KindShared:
 		added, err = a.charge(r, cost)
 	case KindFail:
 		if r.Failures != a.failures+1 {
@@ -130,7 +130,10 @@ func (a *Account) charge(r *Record, cost func(*Record) (sums, error)) (added sum
 	if r.GroupPeriod > a.groupPeriod {
 		a.groupPeriod, a.groupSums = r.GroupPeriod, sums{}
 	}
-	a.sums, a.groupSums = a.sums.add(added), a.groupSums.add(added)
+	a.sums = a.sums.add(added)
+	if r.Kind == KindCharge {
+		a.groupSums = a.groupSums.add(added)
+	}
 	if r.At.After(a.charged) {
 		a.charged = r.At
 	}
@@ -172,7 +175,7 @@ func resume(name string, payload []byte, stored Chain) (Account, error) {
 	return a, nil
 }
 
-// chargeOf returns the charge of a record of KindCharge.
+// chargeOf returns the charge of a record.
 func (r *Record) chargeOf() ledger.Charge {
 	return ledger.Charge{
 		Query: r.Query, Fingerprint: r.Fingerprint, Policy: r.PolicyVersion,

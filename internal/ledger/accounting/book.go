@@ -151,8 +151,12 @@ func (b *Book) charge(charges []ledger.Charge, own limit) (shares []float64, sum
 	}
 	ownBefore, used := b.Account.sums, own.used(b.Account.sums)
 	for _, c := range charges {
+		kind := KindCharge
+		if c.Shared && b.Rules.BoundsGroup() {
+			kind = KindShared
+		}
 		r := &Record{
-			Kind: KindCharge, GroupPeriod: groupPeriod, Fingerprint: c.Fingerprint, Query: c.Query, PolicyVersion: c.Policy,
+			Kind: kind, GroupPeriod: groupPeriod, Fingerprint: c.Fingerprint, Query: c.Query, PolicyVersion: c.Policy,
 			Method: b.Rules.Method, Epsilon: c.Epsilon, SelectionDelta: c.SelectionDelta, Curve: c.Curve,
 		}
 		added, err := b.write(&b.Account, r)
@@ -162,8 +166,9 @@ func (b *Book) charge(charges []ledger.Charge, own limit) (shares []float64, sum
 		now := own.used(b.Account.sums)
 		shares, used, sum = append(shares, now-used), now, sum.add(added)
 		if b.Group != nil {
-			b.Group.sums = b.Group.sums.add(added)
-			b.Group.last = b.now
+			if b.Group.last = b.now; kind == KindCharge {
+				b.Group.sums = b.Group.sums.add(added)
+			}
 		}
 	}
 	if !own.admits(b.Account.sums) {

@@ -37,7 +37,7 @@ func DecodeRecord(b []byte) (*Record, error) {
 	case KindClear:
 	case KindCheckpoint:
 		r.State = bytes.Clone(d.take(uint64(len(d.rest))))
-	case KindCharge:
+	case KindCharge, KindShared:
 		d.charge(r)
 	default:
 		d.fail(fmt.Errorf("has kind %d, which this version does not know", r.Kind))

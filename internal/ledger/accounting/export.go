@@ -35,7 +35,7 @@ type exported struct {
 
 var kindNames = map[Kind]string{
 	KindPeriod: "period", KindCharge: "charge", KindFail: "fail", KindClear: "clear",
-	KindCheckpoint: "checkpoint",
+	KindCheckpoint: "checkpoint", KindShared: "shared",
 }
 
 var causeNames = map[Cause]string{causeFirst: "first", causeElapsed: "elapsed", causeReset: "reset"}
@@ -61,7 +61,7 @@ func ExportRecord(w io.Writer, payload []byte, stored Chain, curves Curves) erro
 	switch r.Kind {
 	case KindPeriod:
 		out.PeriodBegan = &r.Start
-	case KindCharge:
+	case KindCharge, KindShared:
 		out.GroupPeriod = &r.GroupPeriod
 		out.PureEpsilon = finite(r.Curve.Pure)
 		for _, d := range r.Curve.Renyi {

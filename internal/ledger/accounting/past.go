@@ -39,7 +39,7 @@ func (p *Past) Add(payload []byte) error {
 			return err
 		}
 		p.sums = a.sums
-	case KindCharge:
+	case KindCharge, KindShared:
 		added, err := p.costs.cost(r)
 		if err != nil {
 			return err

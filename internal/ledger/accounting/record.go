@@ -20,7 +20,11 @@ const (
 	KindFail                       // counts a failure of main and refuses its fingerprint from now on
 	KindClear                      // forgets all failures and refused fingerprints
 	KindCheckpoint                 // says what the account's records before it add up to
+	KindShared                     // a charge that all analysts together have paid before: for an answer of another's
 )
+
+// Charges says that a record adds to the sums of its account.
+func (k Kind) Charges() bool { return k == KindCharge || k == KindShared }
 
 // Cause says why a period began.
 type Cause byte
@@ -105,7 +109,7 @@ func (r *Record) encode() []byte {
 		b = binary.AppendUvarint(b, r.Failures)
 	case KindCheckpoint:
 		b = append(b, r.State...)
-	case KindCharge:
+	case KindCharge, KindShared:
 		b = binary.AppendUvarint(b, r.GroupPeriod)
 		b = appendText(b, r.Fingerprint)
 		b = appendText(b, r.Query)
@@ -121,7 +125,7 @@ func (r *Record) encode() []byte {
 	return b
 }
 
-// HistoryEntry returns what the analyst sees of a record of KindCharge.
+// HistoryEntry returns what the analyst sees of a charge.
 func (r *Record) HistoryEntry() ledger.HistoryEntry {
 	return ledger.HistoryEntry{At: r.At, Query: r.Query, Epsilon: r.Epsilon}
 }

@@ -39,6 +39,10 @@ func someRecords() []*Record {
 		{Kind: KindCharge, Analyst: "alice", Number: 3, At: at, Method: policy.Pure, Epsilon: 0.5, Curve: mechanism.Curve{
 			Pure: 0.5,
 		}},
+		{
+			Kind: KindShared, Analyst: "alice", Number: 4, At: at, GroupPeriod: 4, Method: policy.Pure, Epsilon: 0.5,
+			Curve: mechanism.Curve{Pure: 0.5},
+		},
 		{Kind: KindFail, Analyst: "alice", Number: 4, At: at, Fingerprint: "f", Failures: 300},
 		{Kind: KindClear, Analyst: "alice", Number: 5, At: at},
 		{Kind: KindPeriod, Number: 300, At: at, Period: 7, Cause: causeReset, Start: at.Add(-time.Hour)},

@@ -86,8 +86,8 @@ func (m *model) spentBy(name string, now time.Time) int {
 	return a.spent
 }
 
-// spend returns the SQLSTATE, "" where it is admitted.
-func (m *model) spend(who string, queries []string, hundredths []int) string {
+// spend returns the SQLSTATE, "" where it is admitted. Of the charges that are shared nothing counts for all together.
+func (m *model) spend(who string, queries []string, hundredths []int, shared []bool) string {
 	own, listed := m.budgets[who]
 	if !listed {
 		return "53400"
@@ -100,20 +100,21 @@ func (m *model) spend(who string, queries []string, hundredths []int) string {
 			return "55000"
 		}
 	}
-	sum := 0
-	for _, h := range hundredths {
+	sum, all := 0, 0
+	for i, h := range hundredths {
 		if h <= 0 {
 			return "XX000"
 		}
-		sum += h
+		if sum += h; !shared[i] {
+			all += h
+		}
 	}
 	now := m.now(who)
-	if group, limited := m.budgets[""]; m.spentBy(who, now)+sum > own || limited && m.spentBy("", now)+sum > group {
+	if group, limited := m.budgets[""]; m.spentBy(who, now)+sum > own || limited && m.spentBy("", now)+all > group {
 		return "53400"
 	}
-	for _, name := range []string{who, ""} {
-		m.record(name, now).spent += sum
-	}
+	m.record(who, now).spent += sum
+	m.record("", now).spent += all
 	m.accounts[who].history = append(m.accounts[who].history, queries...)
 	return ""
 }
@@ -172,13 +173,14 @@ func run(t *rapid.T, dsn string) {
 			hundredths := rapid.SliceOfN(rapid.IntRange(0, 60), 1, 3).Draw(t, "hundredths")
 			var charges []ledger.Charge
 			var queries []string
+			var shared []bool
 			for _, h := range hundredths {
 				c := ledgertest.PureCharge(float64(h) / 100)
 				c.Query = query.Draw(t, "query")
-				c.Fingerprint = c.Query
-				charges, queries = append(charges, c), append(queries, c.Query)
+				c.Fingerprint, c.Shared = c.Query, rapid.Bool().Draw(t, "shared")
+				charges, queries, shared = append(charges, c), append(queries, c.Query), append(shared, c.Shared)
 			}
-			want := m.spend(name, queries, hundredths)
+			want := m.spend(name, queries, hundredths, shared)
 			b, err := handle().Spend(ctx, name, charges)
 			for i, share := range b.Shares {
 				if math.Abs(share*float64(m.budgets[name])-float64(hundredths[i])) > 1e-9 {

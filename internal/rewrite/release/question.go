@@ -44,8 +44,8 @@ type Integer struct {
 // questionSteps is what it takes to print one of the texts of a question.
 const questionSteps = 10
 
-// Question takes a block apart; nil where its groups, or the rows that a unit counts with in each, follow from more than
-// its rows.
+// Question takes a block apart; nil where its groups, or the rows that a unit counts with in each, follow from more
+// than its rows.
 func (k *Block) Question(b *relation.Base) *Question {
 	src := k.Source
 	if k.Selected || k.PicksGroups || src.Empty || src.Preserved != nil || src.From == nil {
@@ -82,7 +82,7 @@ func (k *Block) Question(b *relation.Base) *Question {
 		return text
 	}
 	settings := b.Settings
-	settings.Intervals = false
+	settings.Intervals, settings.User, settings.Database = false, "", ""
 	q := &Question{Rows: fmt.Sprintf("%q %q %q", from, next(), fmt.Sprint(settings)), Left: map[string][]string{}}
 	for _, x := range src.Where {
 		key := query.Key(x)

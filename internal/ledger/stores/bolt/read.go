@@ -73,7 +73,7 @@ func startOfHistory(cursor *bbolt.Cursor, limit int) (k, v []byte, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if r.Kind == accounting.KindCharge {
+		if r.Kind.Charges() {
 			charges++
 		}
 		if charges >= limit && r.Kind.Start() {

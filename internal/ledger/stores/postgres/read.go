@@ -85,9 +85,9 @@ func (s *Store) History(ctx context.Context, analyst string, limit int) ([]ledge
 	names := curveNames{}
 	// From the latest record on that tells what was spent before all of these charges.
 	err := s.read(
-		ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 2, 5) AND n >= coalesce((
+		ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 2, 5, 6) AND n >= coalesce((
 			SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 5) AND n <= (
-				SELECT min(n) FROM (SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 2 ORDER BY n DESC LIMIT $2) charged)
+				SELECT min(n) FROM (SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (2, 6) ORDER BY n DESC LIMIT $2) charged)
 			ORDER BY n DESC LIMIT 1), 1) ORDER BY n`,
 		[]any{analyst, latest}, func(row pgx.Rows) error {
 			var payload []byte

@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS dpproxy_ledger.record (
     analyst     text COLLATE "C" NOT NULL,
     n           bigint NOT NULL CHECK (n > 0), -- of the analyst, without gaps
     at          timestamptz NOT NULL,
-    kind        smallint NOT NULL,             -- 1 period, 2 charge, 3 failed statement, 4 failures cleared, 5 checkpoint
+    kind        smallint NOT NULL,             -- 1 period, 2 charge, 3 failed statement, 4 failures cleared, 5 checkpoint, 6 charge of an answer
+                                               -- that all analysts have paid for
     payload     bytea NOT NULL,                -- the record itself: `dpproxy budget export` prints it
     chain       bytea NOT NULL,                -- hash of the record and of all before it
     PRIMARY KEY (analyst, n)
