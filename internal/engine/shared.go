@@ -15,8 +15,8 @@ type sharedAnswer struct {
 	Blocks []keptBlock
 }
 
-// shareable says that an answer to the statement, as it is asked, may be another's: it is drawn once, for a price that is
-// known before.
+// shareable says that an answer to the statement, as it is asked, may be another's: it is drawn once, for a price that
+// is known before.
 func (p *private) shareable(asked *calibrated) bool {
 	return p.key != "" && p.state.policy.Budget != nil && len(p.Plan.Stages) == 0 && asked.look == nil && asked.byEpsilon()
 }

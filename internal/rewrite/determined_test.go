@@ -62,22 +62,38 @@ func TestMadeOf(t *testing.T) {
 		{"SELECT count(*) FROM patients WHERE age > 40 AND admitted >= '2020-03-01'", byDay, 0}, // and beyond the bounds
 		{"SELECT count(*) FROM patients WHERE admitted = '2020-03-01'", byDay, 0},
 		{"SELECT count(*) FROM patients WHERE age > 41 AND admitted = '2020-03-01'", byDay, 0},
-		{"SELECT urgent, count(*), avg(cost) FROM visits WHERE ward = 'er' GROUP BY urgent",
-			"SELECT urgent, ward, avg(cost), count(*) FROM visits GROUP BY 1, 2", 1},
-		{"SELECT count(DISTINCT patient_id) FROM visits WHERE ward = 'er'",
-			"SELECT ward, count(DISTINCT patient_id) FROM visits GROUP BY 1", 1},
-		{"SELECT percentile_disc(.5) WITHIN GROUP (ORDER BY minutes) FROM visits WHERE ward = 'er'",
-			"SELECT ward, percentile_disc(.5) WITHIN GROUP (ORDER BY minutes) FROM visits GROUP BY 1", 1},
-		{"SELECT count(*) FROM visits v JOIN wards w ON w.ward = v.ward WHERE floor = 1",
-			"SELECT floor, count(*) FROM visits v JOIN wards w ON w.ward = v.ward GROUP BY 1", 1},
-		{"SELECT count(*) FROM visits v JOIN wards w ON w.ward = v.ward",
-			"SELECT floor, count(*) FROM visits v JOIN wards w ON w.ward = v.ward GROUP BY 1", 3},
-		{"SELECT note, count(*) FROM patients WHERE smoker GROUP BY note",
-			"SELECT note, smoker, count(*) FROM patients GROUP BY 1, 2", 0}, // a selection
-		{"SELECT kind, count(*) FROM lab_results l JOIN visits v USING (visit_id) WHERE v.ward = 'er' GROUP BY kind",
-			"SELECT kind, v.ward, count(*) FROM lab_results l JOIN visits v USING (visit_id) GROUP BY 1, 2", 0}, // picked groups
-		{"SELECT w.ward, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward WHERE w.floor = 1 GROUP BY 1",
-			"SELECT w.ward, w.floor, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward GROUP BY 1, 2", 0},
+		{
+			"SELECT urgent, count(*), avg(cost) FROM visits WHERE ward = 'er' GROUP BY urgent",
+			"SELECT urgent, ward, avg(cost), count(*) FROM visits GROUP BY 1, 2", 1,
+		},
+		{
+			"SELECT count(DISTINCT patient_id) FROM visits WHERE ward = 'er'",
+			"SELECT ward, count(DISTINCT patient_id) FROM visits GROUP BY 1", 1,
+		},
+		{
+			"SELECT percentile_disc(.5) WITHIN GROUP (ORDER BY minutes) FROM visits WHERE ward = 'er'",
+			"SELECT ward, percentile_disc(.5) WITHIN GROUP (ORDER BY minutes) FROM visits GROUP BY 1", 1,
+		},
+		{
+			"SELECT count(*) FROM visits v JOIN wards w ON w.ward = v.ward WHERE floor = 1",
+			"SELECT floor, count(*) FROM visits v JOIN wards w ON w.ward = v.ward GROUP BY 1", 1,
+		},
+		{
+			"SELECT count(*) FROM visits v JOIN wards w ON w.ward = v.ward",
+			"SELECT floor, count(*) FROM visits v JOIN wards w ON w.ward = v.ward GROUP BY 1", 3,
+		},
+		{
+			"SELECT note, count(*) FROM patients WHERE smoker GROUP BY note",
+			"SELECT note, smoker, count(*) FROM patients GROUP BY 1, 2", 0,
+		}, // a selection
+		{
+			"SELECT kind, count(*) FROM lab_results l JOIN visits v USING (visit_id) WHERE v.ward = 'er' GROUP BY kind",
+			"SELECT kind, v.ward, count(*) FROM lab_results l JOIN visits v USING (visit_id) GROUP BY 1, 2", 0,
+		}, // picked groups
+		{
+			"SELECT w.ward, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward WHERE w.floor = 1 GROUP BY 1",
+			"SELECT w.ward, w.floor, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward GROUP BY 1, 2", 0,
+		},
 	} {
 		_, _, m := theWorld.made(t, c.sql, c.of)
 		if got := most(m); got != c.most {

@@ -27,7 +27,7 @@ const peopleSchema = `
 CREATE TABLE patients (id bigint PRIMARY KEY, age int NOT NULL);
 CREATE TABLE payments (customer_id bigint NOT NULL, amount numeric(5,2) NOT NULL);
 CREATE TABLE visits (patient_id bigint NOT NULL REFERENCES patients, ward text NOT NULL, cost numeric(10,2) NOT NULL, minutes int NOT NULL,
-	visited date NOT NULL, code int NOT NULL);`
+	visited date NOT NULL, code int NOT NULL, month int NOT NULL, urgent bool NOT NULL);`
 
 func wardName(i int) string { return fmt.Sprintf("w%d", i) }
 
@@ -59,13 +59,14 @@ func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 			cents := int64(100 * min(1230*math.Exp(0.8*r.NormFloat64()), 20000))
 			cost := pgtype.Numeric{Int: big.NewInt(cents), Exp: -2, Valid: true}
 			visited, code := had.next(places)
-			visits = append(visits, []any{id, wardName(ward), cost, int32(min(45*r.ExpFloat64(), 600)), visited, code})
+			minutes, n := int32(min(45*r.ExpFloat64(), 600)), len(visits)
+			visits = append(visits, []any{id, wardName(ward), cost, minutes, visited, code, int32(1 + n%12), n%7 < 2})
 		}
 	}
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"patients"}, []string{"id", "age"}, pgx.CopyFromRows(patients)); err != nil {
 		return err
 	}
-	columns := []string{"patient_id", "ward", "cost", "minutes", "visited", "code"}
+	columns := []string{"patient_id", "ward", "cost", "minutes", "visited", "code", "month", "urgent"}
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"visits"}, columns, pgx.CopyFromRows(visits)); err != nil {
 		return err
 	}

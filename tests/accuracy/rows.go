@@ -30,6 +30,7 @@ var rows = []row{
 	{"statements", statementsRow},
 	{"noise", noiseRow},
 	{"levels", levelsRow},
+	{"dashboard", dashboardRow},
 	{"coverage", coverageRow},
 	{"intervals", intervalsRow},
 }
@@ -38,7 +39,7 @@ var rows = []row{
 const cheap = 10
 
 // conditions are what a proxy's questions are asked under.
-var conditions = map[string]string{clinic: "demo", pure: "pure, ε 1", renyi: "rdp, ε 0.5"}
+var conditions = map[string]string{clinic: "demo", pure: "pure, ε 1", renyi: "rdp, ε 0.5", kept: "rdp, ε 0.5, answers kept"}
 
 // demoRow asks for the visits of the demo by ward, in one statement each.
 func demoRow(ctx context.Context, w *world, n int) ([]figure, error) {

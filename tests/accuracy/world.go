@@ -28,11 +28,12 @@ var peoplePolicy string
 
 const password = "accuracy"
 
-// Names of proxies. Each has a policy of its own; the last two share the people.
+// Names of proxies. Each has a policy of its own; all but the first share the people.
 const (
 	clinic = "clinic" // the demo's data and policy
 	pure   = "pure"   // method: pure, ε 1, a budget without end
 	renyi  = "renyi"  // method: rdp, ε 0.5, budgets of (20, 1e-6)
+	kept   = "kept"   // as renyi, and answers are kept
 )
 
 const (
@@ -141,7 +142,7 @@ func (w *world) proxy(ctx context.Context, name string) (*server.Server, error) 
 }
 
 // policy writes a policy and reads it. What it says of tables and of ε is as it was written; that every answer is drawn
-// anew and leaves at once, and that many analysts ask, is set here.
+// anew, unless the proxy keeps them, and leaves at once, and that many analysts ask, is set here.
 func (w *world) policy(name string) (*policy.Policy, error) {
 	db := database(name)
 	dir := filepath.Join(w.postgres.Folder(), name)
@@ -176,6 +177,9 @@ func (w *world) policy(name string) (*policy.Policy, error) {
 	budget := policy.Budget{Epsilon: budgetEpsilon, Delta: budgetDelta}
 	if name == pure {
 		budget = policy.Budget{Epsilon: 1e9}
+	}
+	if name == kept {
+		p.AnswersTTL = 24 * time.Hour
 	}
 	for i := range analysts {
 		p.Analysts[analyst(i)] = &policy.Analyst{Name: analyst(i), Verifier: w.verifier, Budget: budget}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// dashboardTables are three tables of two keys, with all that they add up to.
+func dashboardTables() (list []question) {
+	for _, key := range []string{"ward, month", "ward, urgent", "month, urgent", "ward", "month", "urgent", ""} {
+		list = append(list, question{key: key, aggregates: []string{"count(*)"}, from: "visits"})
+	}
+	return list
+}
+
+// dashboardSlices are 23 slices of these.
+func dashboardSlices() (list []question) {
+	ask := func(key, where string, of ...any) {
+		list = append(list, question{
+			key: key, aggregates: []string{"count(*)"}, from: "visits WHERE " + fmt.Sprintf(where, of...),
+		})
+	}
+	for i := range wards {
+		ask("month", "ward = '%s'", wardName(i))
+	}
+	for month := 1; month <= 12; month++ {
+		ask("urgent", "month = %d", month)
+	}
+	ask("ward", "urgent")
+	return list
+}
+
+// dashboard is what one proxy makes of dashboards of these 30 tiles.
+type dashboard struct {
+	charged float64 // tiles of each
+	share   float64 // of the budget, that each takes
+	slices  []releases
+}
+
+// askDashboards asks as so many analysts.
+func (w *world) askDashboards(ctx context.Context, proxy string, analysts int) (d dashboard, err error) {
+	for _, q := range dashboardSlices() {
+		q.proxy = proxy
+		truth, err := w.truth(ctx, q)
+		if err != nil {
+			return d, err
+		}
+		d.slices = append(d.slices, releases{truth: truth})
+	}
+	for range analysts {
+		if err := w.askDashboard(ctx, proxy, &d); err != nil {
+			return d, err
+		}
+	}
+	d.charged, d.share = d.charged/float64(analysts), d.share/float64(analysts)
+	return d, nil
+}
+
+// askDashboard asks as one analyst, and adds what comes of it.
+func (w *world) askDashboard(ctx context.Context, proxy string, d *dashboard) error {
+	conn, err := w.connect(ctx, proxy, w.nextAnalyst(proxy))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	spent := 0.0
+	count := func() error { // the last statement, if it was charged
+		before := spent
+		err := conn.QueryRow(ctx, "SELECT share_spent FROM dpproxy.budget").Scan(&spent)
+		if spent > before {
+			d.charged, d.share = d.charged+1, d.share+spent-before
+		}
+		return err
+	}
+	for _, q := range dashboardTables() {
+		if _, err := conn.PgConn().Exec(ctx, q.sql()).ReadAll(); err != nil {
+			return err
+		}
+		if err := count(); err != nil {
+			return err
+		}
+	}
+	for i, q := range dashboardSlices() {
+		a, err := query(ctx, conn, q.withIntervals(), true)
+		if err != nil {
+			return err
+		}
+		d.slices[i].released = append(d.slices[i].released, a)
+		if err := count(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errors are those of all slices.
+func (d dashboard) errors() (all []float64) {
+	for _, r := range d.slices {
+		all = append(all, r.answers().errors(0, false)...)
+	}
+	return all
+}
+
+// dashboardRow compares a dashboard whose tiles follow from kept answers with one of which every tile is charged.
+func dashboardRow(ctx context.Context, w *world, n int) ([]figure, error) {
+	before, err := w.askDashboards(ctx, renyi, max(1, n/20))
+	if err != nil {
+		return nil, err
+	}
+	after, err := w.askDashboards(ctx, kept, max(1, n/20))
+	if err != nil {
+		return nil, err
+	}
+	name := conditions[kept] + ": a dashboard of 30 slices and roll-ups of three tables of two keys"
+	charged := newFigure(name, "tiles that are charged", estimate{after.charged, 0})
+	charged.most = 8
+	budget := newFigure(name, "share of the budget, over that where every tile is charged",
+		estimate{after.share / before.share, 0})
+	budget.most = 8. / 30
+	was, is := rootMeanSquare(before.errors()), rootMeanSquare(after.errors())
+	ratio := is.value / was.value * math.Sqrt(after.share/before.share)
+	same := newFigure(name, "slices: RMSE for the same budget, over that where every tile is charged",
+		estimate{ratio, ratio * math.Hypot(is.err/is.value, was.err/was.value)})
+	same.most = .55
+	hits, all := 0.0, 0.0
+	for _, r := range after.slices {
+		n := float64(len(r.truth) * len(r.released))
+		hits, all = hits+r.covered(0).value*n, all+n
+	}
+	held := newFigure(name, fmt.Sprintf("slices: share of %.0f announced intervals that hold the truth", all),
+		share(int(math.Round(hits)), int(all)))
+	held.percent, held.least, held.most = true, 0.94, 0.98
+	return []figure{charged, budget, same, held}, nil
+}
