@@ -20,8 +20,8 @@ import (
 // statement is held against those of the same analyst whose answers are kept, and each of these is planned again, as if
 // it were asked now: what it would not be answered by for nothing determines nothing.
 
-// mostStatements bounds the statements of an analyst that others are held against, mostStatementBytes each.
-const mostStatements, mostStatementBytes = 64, 256 << 10
+// mostStatements bounds the statements of an analyst that others are held against, mostStatementBytes the text of each.
+const mostStatements, mostStatementBytes = 64, 4 << 10
 
 // keptStatements are the last statements of each analyst whose answers are kept.
 type keptStatements struct {
@@ -29,16 +29,24 @@ type keptStatements struct {
 	of map[string]*lru.Cache[string, keptStatement] // by analyst and answer key
 }
 
-// keptStatement is a statement whose answer is kept, and its plan at that time.
+// keptStatement is a statement whose answer is kept, and what its blocks asked at that time.
 type keptStatement struct {
 	*call
-	plan *rewrite.Plan
+	blocks []rewrite.Block
 }
 
 // add notes a statement whose answer is kept.
 func (k *keptStatements) add(p *private) {
-	if p.key == "" || p.unkept || p.from != nil || p.Bytes() > mostStatementBytes ||
-		!slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Question != nil }) {
+	if p.key == "" || p.unkept || p.from != nil || len(p.sql) > mostStatementBytes {
+		return
+	}
+	var blocks []rewrite.Block
+	for _, b := range p.Plan.Blocks {
+		if b.Question != nil {
+			blocks = append(blocks, rewrite.Block{Question: b.Question, Keys: b.Keys, Releases: b.Releases})
+		}
+	}
+	if blocks == nil {
 		return
 	}
 	scope := session.Scope{
@@ -53,7 +61,7 @@ func (k *keptStatements) add(p *private) {
 	if k.of[scope.Analyst] == nil {
 		k.of[scope.Analyst], _ = lru.New[string, keptStatement](mostStatements) // it takes every size above 0
 	}
-	k.of[scope.Analyst].Add(p.key, keptStatement{c, p.Plan})
+	k.of[scope.Analyst].Add(p.key, keptStatement{c, blocks})
 }
 
 // list gives those of an analyst.
@@ -117,7 +125,7 @@ func (p *private) determine(ctx context.Context) error {
 	}
 	best := make([]*source, len(p.Plan.Blocks))
 	for _, other := range p.engine.kept.list(p.scope.Analyst) {
-		if !p.mayBeMadeOf(other.plan) {
+		if !p.mayBeMadeOf(other) {
 			continue
 		}
 		now := other.now(ctx, p.state)
@@ -142,9 +150,9 @@ func (p *private) determine(ctx context.Context) error {
 }
 
 // mayBeMadeOf says whether another statement has a block that one of this statement may be made of.
-func (p *private) mayBeMadeOf(other *rewrite.Plan) bool {
+func (p *private) mayBeMadeOf(other keptStatement) bool {
 	return slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool {
-		return slices.ContainsFunc(other.Blocks, func(of rewrite.Block) bool { return b.MayBeMadeOf(&of) })
+		return slices.ContainsFunc(other.blocks, func(of rewrite.Block) bool { return b.MayBeMadeOf(&of) })
 	})
 }
 

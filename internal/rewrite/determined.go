@@ -83,8 +83,7 @@ func (b *Block) MadeOf(of *Block, rows func(Query) (*Table, error)) (*Made, erro
 		if at < 0 || !o.Keys[at].Column {
 			continue // it is one of the other's
 		}
-		list := schema.TextArray(schema.KeyColumn(of.Keys, at))
-		holds, err := rows(expr.Fulfilling(c.Holds, list))
+		holds, err := rows(expr.Fulfilling(c.Holds, distinct(of.Keys, at)))
 		if err != nil {
 			return nil, err
 		}
@@ -145,4 +144,21 @@ func valuesOf(keys Keys, column int) map[string]bool {
 		}
 	}
 	return out
+}
+
+// distinct lists the values of a column of keys, NULL among them, in an array.
+func distinct(keys Keys, column int) Canonical {
+	seen := map[string]bool{}
+	return schema.TextArray(func(yield func(*Canonical) bool) {
+		for v := range schema.KeyColumn(keys, column) {
+			name := "" // NULL
+			if v != nil {
+				name = "=" + string(*v)
+			}
+			if !seen[name] && !yield(v) {
+				return
+			}
+			seen[name] = true
+		}
+	})
 }
