@@ -118,8 +118,9 @@ func TestMarginsDecideTheCost(t *testing.T) {
 	near("a margin of 20", cost("SELECT dpproxy.within(count(*), 20) FROM patients WHERE age > 10"), laplace20)
 	near("a margin of 20 beside a sum",
 		cost("SELECT dpproxy.within(count(*), 20) AS n, sum(age) FROM patients WHERE age > 11"), 0.25+laplace20)
-	near("another margin of the same question", cost("SELECT dpproxy.within(count(*), 40) FROM patients WHERE age > 10"),
-		laplace20/2)
+	near("a narrower margin of the same question", cost("SELECT dpproxy.within(count(*), 10) FROM patients WHERE age > 10"),
+		2*laplace20)
+	near("a wider one", cost("SELECT dpproxy.within(count(*), 40) FROM patients WHERE age > 10"), 0)
 	near("the first again", cost("SELECT dpproxy.within(count(*), 20) FROM patients WHERE age > 10"), 0)
 	var width int64
 	if err := conn.QueryRow(
