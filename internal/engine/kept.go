@@ -170,8 +170,7 @@ func (p *calibrated) madeOf(ctx context.Context, c *call, block int, of *private
 	s := &source{Made: made, of: of, block: at}
 	for i, r := range b.Releases {
 		j := made.Releases[i]
-		if made.Most > 1 && (!o.Question.Releases[j].Adds || !of.Mechanisms[at].Releases[j].Plain() ||
-			len(of.answer[at].Plain) <= j || of.answer[at].Plain[j] == nil) {
+		if made.Most > 1 && !of.adds(at, j) {
 			return nil, nil
 		}
 		if off := errorOf(o.Releases[j], s.mechanism(i)); off > 0 {
@@ -179,6 +178,14 @@ func (p *calibrated) madeOf(ctx context.Context, c *call, block int, of *private
 		}
 	}
 	return s, nil
+}
+
+// adds says that what was drawn of a release in several groups may be added up: a unit counts with as many rows in all of
+// them, and it is known what it was before any range has bounded it.
+func (p *private) adds(block, release int) bool {
+	b, plain := &p.Plan.Blocks[block], p.answer[block].Plain
+	return b.RowsInGroup == 0 && b.Question.Releases[release].Adds && p.Mechanisms[block].Releases[release].Plain() &&
+		release < len(plain) && plain[release] != nil
 }
 
 // mechanism is that of a release which is made of others.
@@ -195,7 +202,8 @@ func (p *private) take(sources []*source) {
 	p.answer, p.from = nil, sources
 	for i, s := range sources {
 		b, of := &plan.Blocks[i], &s.of.Plan.Blocks[s.block]
-		b.Rows, b.LeftOut, b.Picked, b.Uncovered = of.Rows, of.LeftOut, 0, b.Uncovered || of.Uncovered
+		b.Rows, b.RowsInGroup, b.LeftOut, b.Picked = of.Rows, of.RowsInGroup, of.LeftOut, 0
+		b.Uncovered = b.Uncovered || of.Uncovered
 		b.Releases = slices.Clone(b.Releases)
 		m := gate.Mechanisms{}
 		for j := range b.Releases {
