@@ -180,8 +180,8 @@ func (p *calibrated) madeOf(ctx context.Context, c *call, block int, of *private
 	return s, nil
 }
 
-// adds says that what was drawn of a release in several groups may be added up: a unit counts with as many rows in all of
-// them, and it is known what it was before any range has bounded it.
+// adds says that what was drawn of a release in several groups may be added up: a unit counts with as many rows in all
+// of them, and it is known what it was before any range has bounded it.
 func (p *private) adds(block, release int) bool {
 	b, plain := &p.Plan.Blocks[block], p.answer[block].Plain
 	return b.RowsInGroup == 0 && b.Question.Releases[release].Adds && p.Mechanisms[block].Releases[release].Plain() &&
