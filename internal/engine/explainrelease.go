@@ -11,9 +11,10 @@ import (
 
 // priceInfo says what a statement's releases share, or what one of them has of it.
 type priceInfo struct {
-	Epsilon    float64 `json:"epsilon,omitempty"`    // pure; 0: Divergence is shared
+	Epsilon    float64 `json:"epsilon,omitempty"`    // pure; 0: Divergence or Square is shared
 	Divergence float64 `json:"divergence,omitempty"` // Rényi divergence of Order
 	Order      float64 `json:"order,omitempty"`
+	Square     float64 `json:"mu_squared,omitempty"` // of Gaussian differential privacy
 	AtMost     bool    `json:"at_most,omitempty"`    // what is released first decides how much it is
 	Statements int     `json:"statements,omitempty"` // of a statement: how many such statements the whole budget holds
 	AtLeast    bool    `json:"at_least,omitempty"`   // Statements are: each may cost less
@@ -69,15 +70,21 @@ func (p *calibrated) statement(amount float64) priceInfo {
 
 // info describes an amount of what the price is paid in.
 func (p price) info(amount float64) priceInfo {
-	if p.order == accounting.Infinite {
+	switch p.order {
+	case accounting.Infinite:
 		return priceInfo{Epsilon: amount}
+	case gdp:
+		return priceInfo{Square: amount}
 	}
 	return priceInfo{Divergence: amount, Order: p.Order}
 }
 
 func (p priceInfo) String() string {
 	text := "epsilon " + estimate.Number(p.Epsilon)
-	if p.Order != 0 {
+	switch {
+	case p.Square != 0:
+		text = "mu² " + estimate.Number(p.Square) + " of Gaussian DP"
+	case p.Order != 0:
 		text = fmt.Sprintf("divergence %s of order %s", estimate.Number(p.Divergence), estimate.Number(p.Order))
 	}
 	if p.AtMost {

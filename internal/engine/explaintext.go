@@ -150,7 +150,10 @@ func (r releaseInfo) lines() []string {
 	}
 	for _, c := range r.Candidates {
 		line := fmt.Sprintf("  considered: %s %s", c.Noise, c.Bounding)
-		if c.Price.Order > 0 {
+		switch {
+		case c.Price.Square > 0:
+			line += " by Gaussian DP"
+		case c.Price.Order > 0:
 			line += " at order " + estimate.Number(c.Price.Order)
 		}
 		out = append(out, fmt.Sprintf("%s, rmse %s, %s", line, r.unit.Difference(c.RMSEAverage*r.step), c.Price.budget()))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
@@ -55,20 +56,29 @@ type price struct {
 }
 
 // prices returns the ways to pay for a statement at a nominal ε. All of them take the same part of the analyst's whole
-// budget: the part that one release with Laplace noise of this ε takes at the order where it takes least. Noise with a
-// pure ε buys most at that order, Gaussian noise at the other.
+// budget: the part that its price takes where that is least. Noise with a pure ε buys most at the order where Laplace
+// noise takes least, Gaussian noise as GDP.
 func (b statementBudget) prices(epsilon float64) []price {
-	share, order := b.room.Share(mechanism.LaplaceCurve(epsilon))
+	if b.room.Renyi == nil { // pure accounting
+		return []price{b.priceAt(epsilon, accounting.Infinite)}
+	}
+	curve, orders := mechanism.LaplaceCurve(epsilon), b.room
+	orders.Renyi = slices.Clone(orders.Renyi)
+	orders.Renyi[gdp] = 0
+	share, _ := b.room.Share(curve)
+	_, order := orders.Share(curve)
 	if nearlyPure(share*b.room.Pure, epsilon) {
 		order = accounting.Infinite
 	}
 	list := []price{b.priceAt(epsilon, order)}
-	gaussian := mechanism.Curve{Pure: math.Inf(1), Renyi: mechanism.Orders}
-	if _, other := b.room.Share(gaussian); other != order && other != accounting.Infinite {
-		list = append(list, b.priceAt(epsilon, other))
+	if b.room.At(gdp) > 0 {
+		list = append(list, b.priceAt(epsilon, gdp))
 	}
 	return list
 }
+
+// gdp is where GDP stands among the orders.
+var gdp = slices.Index(mechanism.Orders, mechanism.GDP)
 
 // priceAt is the price of a statement at a nominal ε, to be paid at an order.
 func (b statementBudget) priceAt(epsilon float64, order int) price {

@@ -35,7 +35,7 @@ func (m Scalar) Bound(order float64) float64 {
 	c := m.step()
 	truncated := m.In != nil || m.Open
 	switch {
-	case !m.valid() || !(order > 1) || !(m.Row >= 1) || !(m.Groups >= 1):
+	case !m.valid() || !(order > 1) && order != GDP || !(m.Row >= 1) || !(m.Groups >= 1):
 		return math.Inf(1)
 	case !(c > 0):
 		return 0 // the same value for everyone

@@ -8,9 +8,10 @@
 //	weight.go, truncated.go,       conditioned on a set of values: sums of weights, enumeration or in closed form,
 //	search.go                      and their supremum
 //	rank.go                        quantiles, joint noise, partition selection
+//	gdp.go                         Gaussian differential privacy
 //
-// A cost is a Rényi divergence of an order above 1, in nats; order +Inf is the largest log-ratio. Every number is
-// rounded up by a bound on its error: functions of package math are taken to be off by 2⁻⁵¹ of their results. The
+// A cost is a Rényi divergence of an order above 1, in nats; order +Inf is the largest log-ratio, and GDP stands for
+// the μ² of Gaussian differential privacy (gdp.go). Every number is rounded up by a bound on its error: functions of package math are taken to be off by 2⁻⁵¹ of their results. The
 // proofs are in docs/mechanisms.md, section 19.
 package loss
 
@@ -67,6 +68,8 @@ func Response(order, eps float64) float64 {
 		return eps
 	case !(eps > 0):
 		return 0
+	case order == GDP:
+		return binary(eps)
 	}
 	ln := 0.0
 	if order*eps < 1 {
@@ -84,12 +87,14 @@ func (n Noise) Plain(order, d float64) float64 {
 	switch {
 	case !(d > 0):
 		return 0
+	case n.Law == Gaussian && order == GDP:
+		return d * d * n.mu() * n.mu() * up
 	case n.Law == Gaussian: // Canonne, Kamath and Steinke 2020, proposition 5
 		return order * k * d * d * up
 	case n.Law == Staircase:
 		return n.stair(order, d)
-	case math.IsInf(order, 1):
-		return k * d * up
+	case math.IsInf(order, 1) || order == GDP:
+		return Response(order, k*d*up)
 	}
 	// Over the grid Σ p_s^α·p_t^{1−α} = (1−b)·exp((α−1)κd) + b·exp(−ακd).
 	rise, fall := (order-1)*k*d, order*k*d
@@ -109,7 +114,7 @@ func (n Noise) Plain(order, d float64) float64 {
 func (n Noise) stair(order, d float64) float64 {
 	k, stairs := n.Kappa, math.Ceil(d/n.Period)
 	known := Response(order, stairs*k*up)
-	if stairs > 1 || math.IsInf(order, 1) {
+	if stairs > 1 || math.IsInf(order, 1) || order == GDP {
 		return known
 	}
 	flat := math.Min(math.Floor(d/2), n.Inner-1) + math.Min(math.Ceil(d/2)-1, n.Inner-1) + 1 // points of the first stair

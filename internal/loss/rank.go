@@ -26,12 +26,19 @@ func (m Ranks) Bound(order float64) float64 {
 	if !m.Shared {
 		parts = math.Min(parts, m.Groups)
 	}
-	eps := m.PerRow * c * up
-	h := Response(order, eps)
-	if !math.IsInf(order, 1) {
-		h = math.Min(h, order*eps*eps/8*up)
+	return parts * Ranged(order, m.PerRow*c*up) * up
+}
+
+// Ranged is what a draw costs at most whose log-ratios lie within eps of each other: its divergences are those of
+// randomised response, and of zCDP with ρ = ε²/8; its μ² that of randomised response at half of it (proposition 31).
+func Ranged(order, eps float64) float64 {
+	switch {
+	case math.IsInf(order, 1):
+		return eps
+	case order == GDP:
+		return Response(order, eps/2)
 	}
-	return parts * h * up
+	return math.Min(Response(order, eps), order*eps*eps/8*up)
 }
 
 // Vector is joint noise of several releases: x has the weight exp(−Kappa·N(x)), N the least k with every |x_a| ≤

@@ -123,8 +123,12 @@ func (t task) kernel(noise Noise, b Bounding, kappa float64) kernel {
 // orderKappa is the tight κ for a divergence at one order.
 func (t task) orderKappa(noise Noise, b Bounding) float64 {
 	a, want := t.g.Order, t.g.Epsilon*(1-epsMargin)
-	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, b, kappa), b, a) }
-	// Plain Gaussian noise costs at most ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
+	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, b, kappa), b, t.g.Order) }
+	// Plain Gaussian noise costs at most ακΣd², and a μ² of little more than at order 2. The divergence of a loss P is at
+	// most P and αP²/2, and P ≤ 2κΣd.
+	if a == GDP {
+		a = 2
+	}
 	lo := want / (a * t.parts() * t.step() * t.step() * (1 + 2*renyiSlack))
 	switch {
 	case noise == Staircase || b == Cells:
@@ -147,10 +151,13 @@ func rising(f func(float64) float64, lo, hi, want float64) float64 {
 	return largest(f, lo, hi, want)
 }
 
-// epsilonAt is the largest ε that it finds at which a divergence that rises with ε, and is at most parts·ε, is at most
-// want.
+// epsilonAt is the largest ε that it finds at which a divergence that rises with ε, and is at most parts·ε, or a μ² of
+// at most 8·parts·ε, is at most want.
 func epsilonAt(f func(eps float64) float64, parts, want float64) float64 {
 	lo := want / parts * (1 - 1e-12)
+	if f(lo) > want {
+		lo /= 8
+	}
 	hi := 2 * lo
 	for hi < 1e12 && f(hi) <= want {
 		lo, hi = hi, 2*hi

@@ -137,7 +137,7 @@ func TestCellsCost(t *testing.T) {
 			if curve := p.Curve(); c.groups*pure > curve.Pure*(1+1e-12) {
 				t.Errorf("%+v, %+v: %g groups at %g are charged %g", c.r, g, c.groups, pure, curve.Pure)
 			}
-			for i, a := range Orders {
+			for i, a := range RenyiOrders {
 				if d := c.groups * law.Renyi(a, all).Value; d > p.Curve().Renyi[i]*(1+1e-9)+1e-12 {
 					t.Errorf("%+v, %+v: %g at order %g, charged %g", c.r, g, d, a, p.Curve().Renyi[i])
 				}

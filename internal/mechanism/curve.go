@@ -9,28 +9,35 @@ import (
 // orderCount is the number of finite Rényi orders that a Curve holds.
 const orderCount = 64
 
-// Orders are the finite Rényi orders of every Curve: α−1 is geometric from 0.05 to 10⁵−1. With a largest order of 64 no
-// Gaussian below ε = 0.138 at δ = 1e-6 could be expressed, hence the long tail.
-var Orders = orders()
+// GDP is the last of Orders: what stands there is no divergence, but the μ² of Gaussian differential privacy.
+const GDP = loss.GDP
+
+// Orders are those of every Curve, GDP the last. RenyiOrders are the others: α−1 is geometric from 0.05 to 10⁵−1. With a
+// largest order of 64 no Gaussian below ε = 0.138 at δ = 1e-6 could be expressed, hence the long tail.
+var (
+	Orders      = orders()
+	RenyiOrders = Orders[:orderCount]
+)
 
 func orders() []float64 {
 	const first, last = 0.05, 1e5 - 1
-	list := make([]float64, orderCount)
+	list := make([]float64, orderCount, orderCount+1)
 	for i := range list {
 		list[i] = 1 + first*math.Pow(last/first, float64(i)/(orderCount-1))
 	}
 	list[0], list[orderCount-1] = 1.05, 1e5
-	return list
+	return append(list, GDP)
 }
 
-// Curve is a bound on the Rényi divergence between the outputs on neighbouring databases, at Orders, and its limit at
-// order ∞ (pure ε, may be +Inf). The zero Curve costs nothing.
+// Curve is a bound on the Rényi divergence between the outputs on neighbouring databases, and on their μ², at Orders,
+// and its limit at order ∞ (pure ε, may be +Inf). The zero Curve costs nothing.
 type Curve struct {
 	Pure  float64
 	Renyi []float64 // nil: all zero; else one per Orders
 }
 
-// Add composes two releases: Rényi divergences of independent draws add, order by order (Mironov 2017, proposition 1).
+// Add composes two releases: Rényi divergences of independent draws add, order by order (Mironov 2017, proposition 1),
+// and so do their μ² (Dong, Roth and Su 2022, corollary 3.3).
 func (c Curve) Add(d Curve) Curve {
 	if c.Renyi == nil {
 		return Curve{Pure: c.Pure + d.Pure, Renyi: append([]float64(nil), d.Renyi...)}
@@ -73,11 +80,14 @@ func (c Curve) Epsilon(delta float64) float64 {
 }
 
 // EpsilonAt converts a Rényi divergence at one finite order > 1 to ε at δ: ε = R + ln((α−1)/α) − (ln δ + ln α)/(α−1)
-// (Balle et al. 2020, theorem 21; lemma 2.6 of Fu et al.). Never negative; +Inf where δ ≤ 0. At δ ≥ 1 it is 0.
+// (Balle et al. 2020, theorem 21; lemma 2.6 of Fu et al.); and a μ² where the order is GDP. Never negative; +Inf where δ
+// ≤ 0. At δ ≥ 1 it is 0.
 func EpsilonAt(order, renyi, delta float64) float64 {
 	switch {
 	case delta >= 1:
 		return 0
+	case order == GDP:
+		return gaussianEpsilon(renyi, delta)
 	case !(delta > 0) || !(order > 1) || math.IsNaN(renyi):
 		return math.Inf(1)
 	}
@@ -98,20 +108,27 @@ func PureCurve(eps float64) Curve {
 
 // LaplaceCurve is what one release with Laplace noise of pure ε eps costs on the continuum, where the noise is Δ/eps
 // wide: ln[α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε}]/(α−1) (Mironov 2017, proposition 6). Nothing is released at this
-// cost: the price of a statement is compared with it.
+// cost: the price of a statement is compared with it. In place of its μ² stands that of Gaussian noise which has the
+// same divergence of order 3: at orders near that, budgets convert best.
 func LaplaceCurve(eps float64) Curve {
 	if !(eps > 0) {
 		return Curve{}
 	}
 	c := Curve{Pure: eps, Renyi: make([]float64, len(Orders))}
-	for i, a := range Orders {
-		near, far := a/(2*a-1), (a-1)/(2*a-1)
-		// The terms of first order cancel: where they are small, so do the digits of a logarithm.
-		x := math.Log1p(near*math.Expm1((a-1)*eps) + far*math.Expm1(-a*eps))
-		if (a-1)*eps > 1 {
-			x = (a-1)*eps + math.Log(near+far*math.Exp(-(2*a-1)*eps))
-		}
-		c.Renyi[i] = math.Min(eps, math.Max(0, x/(a-1)))
+	for i, a := range RenyiOrders {
+		c.Renyi[i] = laplaceRenyi(a, eps)
 	}
+	const alike = 3
+	c.Renyi[orderCount] = 2. / alike * laplaceRenyi(alike, eps)
 	return c
+}
+
+func laplaceRenyi(a, eps float64) float64 {
+	near, far := a/(2*a-1), (a-1)/(2*a-1)
+	// The terms of first order cancel: where they are small, so do the digits of a logarithm.
+	x := math.Log1p(near*math.Expm1((a-1)*eps) + far*math.Expm1(-a*eps))
+	if (a-1)*eps > 1 {
+		x = (a-1)*eps + math.Log(near+far*math.Exp(-(2*a-1)*eps))
+	}
+	return math.Min(eps, math.Max(0, x/(a-1)))
 }

@@ -3,18 +3,20 @@ package mechanism
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
 func TestOrders(t *testing.T) {
-	if Orders[0] != 1.05 || Orders[len(Orders)-1] != 1e5 {
-		t.Errorf("orders from %g to %g", Orders[0], Orders[len(Orders)-1])
+	list := RenyiOrders
+	if list[0] != 1.05 || list[len(list)-1] != 1e5 || !slices.Equal(Orders, append(slices.Clone(list), GDP)) {
+		t.Errorf("orders %g", Orders)
 	}
-	for i := 1; i < len(Orders); i++ {
-		if Orders[i] <= Orders[i-1] {
-			t.Errorf("order %g after %g", Orders[i], Orders[i-1])
+	for i := 1; i < len(list); i++ {
+		if list[i] <= list[i-1] {
+			t.Errorf("order %g after %g", list[i], list[i-1])
 		}
 	}
 }
@@ -66,7 +68,7 @@ func TestCompose(t *testing.T) {
 func TestPureCurve(t *testing.T) {
 	for _, eps := range []float64{1e-6, 1e-3, .1, 1, 5, 50, 1e4} {
 		c := PureCurve(eps)
-		for i, a := range Orders {
+		for i, a := range RenyiOrders {
 			if c.Renyi[i] > eps || c.Renyi[i] < 0 || i > 0 && c.Renyi[i] < c.Renyi[i-1]*(1-1e-9) {
 				t.Errorf("ε %g, order %g: %g", eps, a, c.Renyi[i])
 			}
@@ -154,7 +156,7 @@ func TestLaplaceCurve(t *testing.T) {
 			t.Errorf("ε %g: pure %g", eps, c.Pure)
 		}
 		last := 0.0
-		for i, a := range Orders {
+		for i, a := range RenyiOrders {
 			if got := c.Renyi[i]; got < last || got > eps || got > a*eps*eps/2*(1+1e-6) {
 				t.Fatalf("ε %g, order %g: %g after %g", eps, a, got, last)
 			}

@@ -3,6 +3,8 @@ package mechanism
 import (
 	"math"
 	"sync"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
 // Several quantiles that are drawn jointly, under a pure guarantee (after Gillenwater, Joseph and Kulesza 2021;
@@ -85,7 +87,7 @@ func prepareJointly(list []Release, sorted []int, g Guarantee, out []*Prepared) 
 	}
 	j.cuts = Curve{Pure: rest.Epsilon, Renyi: make([]float64, len(Orders))}
 	for i, a := range Orders {
-		j.cuts.Renyi[i] = parts * quantileRenyi(a, rest.Epsilon/parts) * (1 + renyiSlack)
+		j.cuts.Renyi[i] = parts * loss.Ranged(a, rest.Epsilon/parts) * (1 + renyiSlack)
 	}
 	for _, i := range sorted {
 		p := *out[i]

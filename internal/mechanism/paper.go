@@ -11,6 +11,9 @@ import (
 // matters). The papers know one group: several share the guarantee.
 func (t task) paperKappa(noise Noise) float64 {
 	g, parts := t.g, t.parts()
+	if g.Order == GDP {
+		return maxKappa // no paper says: it is that of the tight calibration
+	}
 	if g.atOrder() && noise == Gaussian {
 		return g.Epsilon / (g.Order * t.delta * t.delta * parts) // Fu et al., theorem 3.1: αΔ²/2σ²
 	}
@@ -67,7 +70,7 @@ func FuGaussianSigma(g Guarantee) float64 {
 	for hi > lo*(1+1e-12) {
 		sigma := math.Sqrt(lo * hi)
 		best := math.Inf(1)
-		for _, a := range Orders {
+		for _, a := range RenyiOrders {
 			best = math.Min(best, EpsilonAt(a, a/(2*sigma*sigma), g.Delta))
 		}
 		if best <= g.Epsilon {

@@ -118,7 +118,7 @@ func check(r *Release, g Guarantee) error {
 		return fmt.Errorf("delta is %g: it must be 0 or between 0 and 1", g.Delta)
 	case r.Groups < 0 || r.Groups > maxGroups:
 		return fmt.Errorf("%d groups per unit: the limit is %d", r.Groups, maxGroups)
-	case g.atOrder() && !(g.Order > 1) || math.IsNaN(g.Order) || g.Order < 0:
+	case g.Order != GDP && (g.atOrder() && !(g.Order > 1) || math.IsNaN(g.Order) || g.Order < 0):
 		return fmt.Errorf("order is %g: a divergence has an order above 1", g.Order)
 	case g.Delta > 0 && g.Delta/float64(r.Groups) < 1e-30:
 		return fmt.Errorf("delta %g over %d groups is too small to calibrate: use 0 or more than 1e-30 each", g.Delta,

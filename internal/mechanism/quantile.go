@@ -56,7 +56,7 @@ func (p *Prepared) prepareQuantile() error {
 	delta := math.Max(q, 1-q) * p.task.step()
 	eps := target(p.guarantee.Epsilon) / parts
 	if p.guarantee.atOrder() {
-		f := func(eps float64) float64 { return parts * quantileRenyi(p.guarantee.Order, eps) }
+		f := func(eps float64) float64 { return parts * loss.Ranged(p.guarantee.Order, eps) }
 		eps = epsilonAt(f, parts, p.guarantee.Epsilon*(1-epsMargin))
 	}
 	rank := eps / (2 * delta)
@@ -81,15 +81,12 @@ func (p *Prepared) prepareQuantile() error {
 			c.Pure = p.guarantee.Epsilon // without the rounding of its calibration
 		}
 		for i, a := range Orders {
-			c.Renyi[i] = parts * quantileRenyi(a, eps) * (1 + renyiSlack)
+			c.Renyi[i] = parts * loss.Ranged(a, eps) * (1 + renyiSlack)
 		}
 		return c
 	}
 	return nil
 }
-
-// quantileRenyi is min(αε²/8, the curve of every ε-DP mechanism), for one group.
-func quantileRenyi(a, eps float64) float64 { return math.Min(loss.Response(a, eps), a*eps*eps/8) }
 
 // overshoot is how much more it counts that the least or the greatest value would lie beyond its target, towards the
 // empty end of the grid, than inside of it. From 2 to 4 errors differ by some percent.

@@ -37,7 +37,7 @@ type Choice struct {
 }
 
 // Guarantee is what a release must satisfy over all groups of a unit: a Rényi divergence of at most Epsilon at the
-// finite order Order, where that is set; else ε-DP where Delta is 0, else (ε, δ)-DP. A Selection needs a Delta besides,
+// finite order Order, where that is set, or a μ² of at most that where it is GDP; else ε-DP where Delta is 0, else (ε, δ)-DP. A Selection needs a Delta besides,
 // whatever the rest is.
 type Guarantee struct {
 	Epsilon, Delta float64
@@ -45,7 +45,7 @@ type Guarantee struct {
 }
 
 // atOrder says whether the guarantee is a divergence of a finite order.
-func (g Guarantee) atOrder() bool { return g.Order > 0 && !math.IsInf(g.Order, 1) }
+func (g Guarantee) atOrder() bool { return g.Order == GDP || g.Order > 0 && !math.IsInf(g.Order, 1) }
 
 // pure says whether it is ε-DP.
 func (g Guarantee) pure() bool { return g.Delta == 0 && !g.atOrder() }

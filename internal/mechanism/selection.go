@@ -42,7 +42,7 @@ func (p *Prepared) prepareSelection() error {
 	if !g.atOrder() {
 		return err
 	}
-	n := newKernel(Gaussian, want/(g.Order*groups*(1+2*renyiSlack)))
+	n := newKernel(Gaussian, p.task.orderKappa(Gaussian, Clamp))
 	if noisy := newThreshold(n, g.Delta/groups); err != nil || noisy.tau < optimal.half {
 		p.units = noisy
 		p.curve = func() Curve { return noisy.curve(groups) }

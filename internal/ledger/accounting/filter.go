@@ -11,7 +11,7 @@ import (
 // sums holds the totals of a period's charges.
 type sums struct {
 	pure      Amount   // at order ∞
-	renyi     []Amount // at each of mechanism.Orders; nil: all zero
+	renyi     []Amount // at each of mechanism.Orders, μ² at the last; nil: all zero
 	selection Amount   // δ of partition selections, in units of 10⁻³⁰
 }
 
@@ -32,17 +32,19 @@ func (s sums) add(t sums) sums {
 	return out
 }
 
-// filter decides whether sums are within one budget. Each finite order has a share of the budget's δ; order ∞ has none.
+// filter decides whether sums are within one budget. Each finite order, and GDP, has a share of the budget's δ; order ∞
+// has none.
 //
 // Proof Definition. Preconditions: the δ shares are fixed before the first charge and add up to at most δ_c; every
-// charge bounds the Rényi divergence of its release at every order, given all that came before. Postcondition: as long
-// as spent(sums) ≤ total held after every admitted charge, everything released is (total, δ_c + δ_sel)-DP, whatever the
-// analyst asked in the light of earlier answers. Proof: docs/budget.md, «The filter».
+// charge bounds the Rényi divergence of its release at every order, and its μ², given all that came before.
+// Postcondition: as long as spent(sums) ≤ total held after every admitted charge, everything released is (total, δ_c +
+// δ_sel)-DP, whatever the analyst asked in the light of earlier answers. Proof: docs/budget.md, «The filter».
 type filter struct {
-	total          Amount
-	delta          float64  // of the whole budget, for display
-	conversionCost []Amount // ε of converting from each finite order to (ε, δ); unbounded: the order is not in use
-	selection      Amount   // δ_sel, in units of 10⁻³⁰
+	total     Amount
+	delta     float64  // of the whole budget, for display
+	room      []Amount // what may be spent at each of mechanism.Orders; 0: it is not in use
+	gaussian  float64  // GDP's share of δ
+	selection Amount   // δ_sel, in units of 10⁻³⁰
 }
 
 const (
@@ -51,6 +53,9 @@ const (
 	// roundingSlack is added, relatively, to each conversion cost. It covers the rounding of the few float64 operations
 	// that compute one (each within 2⁻⁵³).
 	roundingSlack = 1e-12
+	// gaussianShare is the part of δ_c for GDP, which holds most of Gaussian noise. The orders, which hold most of any
+	// other, have the rest.
+	gaussianShare = 0.5
 )
 
 // newFilter returns the filter of a budget under a method. share is δ_sel's part of δ.
@@ -62,20 +67,22 @@ func newFilter(b policy.Budget, method policy.Method, share float64) *filter {
 	}
 	selection := b.Delta * share
 	f.selection = decimal(selection, deltaDigits)
-	orders := mechanism.Orders
-	f.conversionCost = make([]Amount, len(orders))
 	composition := (b.Delta - selection) * (1 - reserve)
-	for i, delta := range shares(orders, b.Epsilon, composition) {
-		if f.conversionCost[i] = unbounded; delta > 0 {
-			f.conversionCost[i] = ceil(mechanism.EpsilonAt(orders[i], 0, delta) * (1 + roundingSlack))
+	f.gaussian = composition * gaussianShare
+	for i, delta := range shares(mechanism.RenyiOrders, b.Epsilon, composition-f.gaussian) {
+		cost := unbounded
+		if delta > 0 {
+			cost = ceil(mechanism.EpsilonAt(mechanism.Orders[i], 0, delta) * (1 + roundingSlack))
 		}
+		f.room = append(f.room, f.total.sub(cost))
 	}
+	f.room = append(f.room, ceil(mechanism.SquareAt(b.Epsilon, f.gaussian)))
 	return f
 }
 
-// bestOrderShare is the part of δ_c for the order at which a budget filled with many small charges converts best. The
-// shares of the other orders fall off with the square of the distance from it, so that none is 0: a share that is k
-// times smaller raises the conversion cost by ln(k)/(α−1).
+// bestOrderShare is the part of the orders' δ for the one at which a budget filled with many small charges converts
+// best. The shares of the other orders fall off with the square of the distance from it, so that none is 0: a share that
+// is k times smaller raises the conversion cost by ln(k)/(α−1).
 const bestOrderShare = 0.95
 
 // shares divides δ over the orders. It uses public quantities only: the budget and the list of orders.
@@ -108,42 +115,65 @@ func shares(orders []float64, epsilon, delta float64) []float64 {
 	return out
 }
 
-// spent returns the ε of s: the least over order ∞ and all finite orders. Admission compares it with the budget, and
-// every display shows it.
+// at returns s at the i-th of mechanism.Orders.
+func (s sums) at(i int) Amount {
+	if s.renyi == nil {
+		return Amount{}
+	}
+	return s.renyi[i]
+}
+
+// spent returns the ε of s: the least over order ∞, all finite orders and GDP. It is within the budget where the sums
+// are, and every display shows it.
 func (f *filter) spent(s sums) Amount {
 	least := s.pure
-	for i, e := range f.conversionCost {
-		if s.renyi != nil {
-			e = e.add(s.renyi[i])
+	for i, room := range f.room {
+		if room.isZero() {
+			continue // what is spent here is beyond the budget
 		}
-		if e.cmp(least) < 0 {
-			least = e
+		spent := f.total.sub(room).add(s.at(i)) // ε − room is what converting costs
+		if mechanism.Orders[i] == mechanism.GDP {
+			spent = f.converted(s.at(i), room)
+		}
+		if spent.cmp(least) < 0 {
+			least = spent
 		}
 	}
 	return least
 }
 
+// converted returns the ε of a μ², which is within the budget if and only if μ² is within its room.
+func (f *filter) converted(square, room Amount) Amount {
+	epsilon := ceil(mechanism.EpsilonAt(mechanism.GDP, square.Float(), f.gaussian))
+	switch within := epsilon.cmp(f.total) <= 0; {
+	case square.cmp(room) <= 0 && !within:
+		return f.total
+	case square.cmp(room) > 0 && within:
+		return f.total.add(Amount{lo: 1})
+	}
+	return epsilon
+}
+
 // left returns what of the budget's ε is left beside s.
 func (f *filter) left(s sums) Amount { return f.total.sub(f.spent(s)) }
 
-// admits reports whether s is within the budget.
+// admits reports whether s is within the budget: at order ∞, at a finite one, or as GDP.
 func (f *filter) admits(s sums) bool {
-	return f.spent(s).cmp(f.total) <= 0 && s.selection.cmp(f.selection) <= 0
+	within := s.pure.cmp(f.total) <= 0
+	for i, room := range f.room {
+		within = within || !room.isZero() && s.at(i).cmp(room) <= 0
+	}
+	return within && s.selection.cmp(f.selection) <= 0
 }
 
-// used returns the part of the budget that s takes: the least, over order ∞ and all finite orders, of its divergence as
-// a part of what the order admits. It is at most 1 if and only if spent is within the budget (docs/budget.md,
-// proposition 2).
+// used returns the part of the budget that s takes: the least, over order ∞, all finite orders and GDP, of its
+// divergence, or μ², as a part of what is admitted there. It is at most 1 if and only if spent is within the budget
+// (docs/budget.md, proposition 2).
 func (f *filter) used(s sums) float64 {
 	least := s.pure.over(f.total)
-	for i, cost := range f.conversionCost {
-		room := f.total.sub(cost)
-		switch {
-		case room.isZero(): // the order admits nothing
-		case s.renyi == nil:
-			return 0
-		default:
-			least = min(least, s.renyi[i].over(room))
+	for i, room := range f.room {
+		if !room.isZero() {
+			least = min(least, s.at(i).over(room))
 		}
 	}
 	return least
@@ -161,13 +191,9 @@ func (f *filter) enough(s, cost sums) int {
 	if s.pure.cmp(f.total) <= 0 {
 		most = f.total.sub(s.pure).times(cost.pure, mostEnough)
 	}
-	for i, conversion := range f.conversionCost {
-		room := f.total.sub(conversion)
-		if s.renyi != nil {
-			room = room.sub(s.renyi[i])
-		}
-		if !room.isZero() {
-			most = max(most, room.times(cost.renyi[i], mostEnough))
+	for i, room := range f.room {
+		if left := room.sub(s.at(i)); !left.isZero() {
+			most = max(most, left.times(cost.renyi[i], mostEnough))
 		}
 	}
 	return int(min(most, f.selection.sub(s.selection).times(cost.selection, mostEnough)))

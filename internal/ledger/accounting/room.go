@@ -8,11 +8,12 @@ import (
 )
 
 // Room is what an analyst's whole budget admits, order by order. Charges fit while, at one order at least, their
-// divergences add up to no more than the room there: it is the filter's rule (docs/budget.md, «The filter»), written
+// divergences (at GDP, their μ²) add up to no more than the room there: it is the filter's rule (docs/budget.md, «The filter»), written
 // for the price of a statement. The filter alone decides what is admitted.
 type Room struct {
 	Pure float64 // at order ∞: the budget's ε
-	// at each of mechanism.Orders: ε less the cost of converting; ≤ 0: the order admits nothing. nil: none does
+	// at each of mechanism.Orders: ε less the cost of converting, at the last the μ² of (ε, δ); 0: the order admits
+	// nothing. nil: none does
 	Renyi []float64
 }
 
@@ -24,8 +25,8 @@ func RoomOf(c ledger.Config, analyst string) Room {
 	budget := c.Analysts[analyst]
 	f := newFilter(budget, c.Method, c.SelectionDeltaShare)
 	room := Room{Pure: f.total.Float()}
-	for _, cost := range f.conversionCost {
-		room.Renyi = append(room.Renyi, f.total.sub(cost).Float())
+	for _, amount := range f.room {
+		room.Renyi = append(room.Renyi, amount.Float())
 	}
 	return room
 }

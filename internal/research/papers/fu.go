@@ -256,8 +256,8 @@ func fuEpsilons(sigma, lambda float64) (table, error) {
 func lemma26(curve func(order float64) float64) float64 {
 	const between = 200
 	best := math.Inf(1)
-	for i, from := range mechanism.Orders[:len(mechanism.Orders)-1] {
-		ratio := (mechanism.Orders[i+1] - 1) / (from - 1)
+	for i, from := range mechanism.RenyiOrders[:len(mechanism.RenyiOrders)-1] {
+		ratio := (mechanism.RenyiOrders[i+1] - 1) / (from - 1)
 		for j := range between + 1 {
 			order := 1 + (from-1)*math.Pow(ratio, float64(j)/between)
 			best = math.Min(best, mechanism.EpsilonAt(order, curve(order), tail))
