@@ -12,7 +12,6 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -54,7 +53,7 @@ func (c *call) atAffordableEpsilon(ctx context.Context, p *calibrated) *calibrat
 	}
 	const tries, step = 4, .7
 	b := p.budget
-	b.margin, b.epsilon = nil, b.affords(balance.ShareLeft, math.Min(p.epsilon, b.most))
+	b.margin, b.epsilon = nil, b.affords(balance.ShareLeft, math.Min(p.epsilon, b.most), p.price.order)
 	for range tries {
 		if b.epsilon = roundedDown(b.epsilon); !(b.epsilon > 0) {
 			return nil
@@ -99,12 +98,12 @@ func (c *call) fits(ctx context.Context, p *calibrated) bool {
 	return err == nil
 }
 
-// affords is the greatest ε, at most most, whose price takes no more than a share of the whole budget.
-func (b statementBudget) affords(share, most float64) float64 {
+// affords is the greatest ε, at most most, whose price at an order takes no more than a share of the whole budget.
+func (b statementBudget) affords(share, most float64, order int) float64 {
 	low, high := 0.0, most
 	for high-low > nominalTolerance*most {
 		middle := (low + high) / 2
-		if taken, _ := b.room.Share(mechanism.LaplaceCurve(middle)); taken <= share {
+		if b.share(middle, order) <= share {
 			low = middle
 		} else {
 			high = middle

@@ -23,7 +23,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	c := &call{engine: w.engine, state: w.engine.state.Load(), scope: w.scope}
 	b := budgetOf(policy.RDP, 10, .5)
 	ways, err := prepareWays(context.Background(), statementOf(1, countUpTo(1000000)), b)
-	if err != nil || len(ways) != 2 {
+	if err != nil || len(ways) != 3 {
 		t.Fatalf("%d ways to pay: %v", len(ways), err)
 	}
 	for _, p := range ways {

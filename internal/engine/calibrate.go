@@ -116,13 +116,14 @@ func shareBudget(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*c
 	if len(ways) == 1 {
 		return ways[0], nil
 	}
-	best, other := ways[0], ways[1]
-	enough := 1 - lossRounding
+	best, other, enough := ways[0], ways[1], 1-lossRounding
 	if best.price.order == accounting.Infinite {
 		enough = worthNoPure * worthNoPure
 	}
-	if other.loss < best.loss*enough {
-		best, other = other, best
+	for _, way := range ways[1:] {
+		if way.loss < best.loss*enough {
+			best, other, enough = way, ways[0], 1-lossRounding
+		}
 	}
 	best.other = other
 	return best, nil
@@ -193,7 +194,7 @@ func (p *calibrated) settle(b statementBudget) {
 		p.epsilon = b.nominal(paid, p.price.order)
 	}
 	p.charge = costing(p.epsilon, p.charge)
-	p.share, _ = b.room.Share(mechanism.LaplaceCurve(p.epsilon))
+	p.share = b.share(p.epsilon, p.price.order)
 	p.fits, p.loss = b.holds(p.charge), p.expectedLoss(b)
 	if p.chargedInParts() {
 		p.fits = b.fits(p.later.price.Epsilon/b.room.At(p.price.order), p.charge.SelectionDelta)

@@ -189,15 +189,14 @@ func TestExplainOfCharges(t *testing.T) {
 	p := shared(t, plan, budgetOf(policy.RDP, 10, .5))
 	info := describeRelease(p, 0, 1)
 	if info.Sensitivity != 10000 || info.Total != 30000 || info.Groups != 12 || info.Geometry != "L2" ||
-		info.Price.Order != p.price.Order {
+		math.Abs(info.Price.Square/p.price.Epsilon-1./3) > 1e-9 || p.price.order != gdp {
 		t.Errorf("sum: %+v", info)
 	}
 	lines := strings.Join(info.lines(), "\n")
 	for _, want := range []string{
 		"sensitivity: 10000 in one group, 30000 over all groups of one unit, which are at most 12", "for the L2 sensitivity",
-		fmt.Sprintf("its part: divergence %s of order %s", estimate.Number(p.price.Epsilon/3),
-			estimate.Number(p.price.Order)),
-		"considered: laplace clamp, rmse", "considered: gaussian clamp at order " + estimate.Number(p.price.Order),
+		fmt.Sprintf("its part: mu² %s of Gaussian DP", estimate.Number(p.price.Epsilon/3)),
+		"considered: laplace clamp, rmse", "considered: gaussian clamp by Gaussian DP, rmse",
 		fmt.Sprintf("budget for %d such statements", p.fits),
 	} {
 		if !strings.Contains(lines, want) {
@@ -219,7 +218,7 @@ func TestExplainOfCharges(t *testing.T) {
 		}
 	}
 	if len(info.Candidates) != 3 || chosen != 1 {
-		t.Errorf("%d candidates, %d chosen; want laplace at order ∞, and both noises at the other", len(info.Candidates),
+		t.Errorf("%d candidates, %d chosen; want laplace at order ∞, and both noises as GDP", len(info.Candidates),
 			chosen)
 	}
 	if _, err := json.Marshal([]releaseInfo{info, describeSelection(p, 0)}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/research/plot"
@@ -61,10 +62,9 @@ func buy(t *testing.T, upper int64) bought {
 			}
 			out.exact = max(out.exact, admitted(t, policy.RDP, epsilon, p.charge))
 			if choice.Noise == mechanism.Gaussian {
-				sigma, plain := p.Mechanisms[0].Releases[0].Chosen().Scale, mechanism.Curve{Pure: math.Inf(1)}
-				for _, alpha := range mechanism.Orders {
-					plain.Renyi = append(plain.Renyi, alpha/(2*sigma*sigma))
-				}
+				sigma := p.Mechanisms[0].Releases[0].Chosen().Scale
+				plain := ledgertest.GaussianCurve(1 / (2 * sigma * sigma))
+				plain.Renyi[gdp] = math.Inf(1)
 				out.plain = max(out.plain, admitted(t, policy.RDP, epsilon, ledger.Charge{Epsilon: 1, Curve: plain}))
 			}
 		}

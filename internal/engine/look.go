@@ -56,10 +56,10 @@ func begunWithLook(ctx context.Context, whole *calibrated, margin float64) *cali
 	if whole.price.order == accounting.Infinite {
 		part = pureLookShare
 	}
-	share, _ := b.room.Share(mechanism.LaplaceCurve(b.epsilon))
-	rest := b
-	rest.epsilon = b.affords(share*(1-part), b.epsilon)
-	b.epsilon = b.affords(share*part, b.epsilon)
+	order, rest := whole.price.order, b
+	share := b.share(b.epsilon, order)
+	rest.epsilon = b.affords(share*(1-part), b.epsilon, order)
+	b.epsilon = b.affords(share*part, b.epsilon, order)
 	first, err := whole.paying(ctx, b)
 	if err != nil {
 		return whole

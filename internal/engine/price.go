@@ -55,24 +55,22 @@ type price struct {
 	order int // of the guarantee, as accounting.Room names it
 }
 
-// prices returns the ways to pay for a statement at a nominal ε. All of them take the same part of the analyst's whole
-// budget: the part that its price takes where that is least. Noise with a pure ε buys most at the order where Laplace
-// noise takes least, Gaussian noise as GDP.
+// prices returns the ways to pay for a statement at a nominal ε. The first takes the part of the analyst's whole budget
+// that one release with Laplace noise of this ε takes at the order where it takes least, and noise with a pure ε buys
+// most there. Gaussian noise buys most as GDP, and where it is truncated to a short range, at an order of its own.
 func (b statementBudget) prices(epsilon float64) []price {
-	if b.room.Renyi == nil { // pure accounting
-		return []price{b.priceAt(epsilon, accounting.Infinite)}
-	}
-	curve, orders := mechanism.LaplaceCurve(epsilon), b.room
-	orders.Renyi = slices.Clone(orders.Renyi)
-	orders.Renyi[gdp] = 0
-	share, _ := b.room.Share(curve)
-	_, order := orders.Share(curve)
+	share, order := b.room.Share(mechanism.LaplaceCurve(epsilon))
 	if nearlyPure(share*b.room.Pure, epsilon) {
 		order = accounting.Infinite
 	}
 	list := []price{b.priceAt(epsilon, order)}
-	if b.room.At(gdp) > 0 {
-		list = append(list, b.priceAt(epsilon, gdp))
+	gaussian := mechanism.Curve{Pure: math.Inf(1), Renyi: slices.Clone(mechanism.Orders)}
+	gaussian.Renyi[gdp] = math.Inf(1)
+	_, other := b.room.Share(gaussian)
+	for _, way := range []int{gdp, other} {
+		if way != order && way != accounting.Infinite && b.room.Renyi != nil && b.room.At(way) > 0 {
+			list = append(list, b.priceAt(epsilon, way))
+		}
 	}
 	return list
 }
@@ -80,11 +78,16 @@ func (b statementBudget) prices(epsilon float64) []price {
 // gdp is where GDP stands among the orders.
 var gdp = slices.Index(mechanism.Orders, mechanism.GDP)
 
-// priceAt is the price of a statement at a nominal ε, to be paid at an order.
+// priceAt is the price of a statement at a nominal ε, to be paid at an order: no more of the whole budget than the first
+// of prices takes, and as GDP no more than Gaussian noise needs that is like the Laplace noise of this ε.
 func (b statementBudget) priceAt(epsilon float64, order int) price {
 	share, _ := b.room.Share(mechanism.LaplaceCurve(epsilon))
 	if order != accounting.Infinite {
-		return price{mechanism.Guarantee{Epsilon: share * b.room.At(order), Order: mechanism.Orders[order]}, order}
+		amount := share * b.room.At(order)
+		if order == gdp {
+			amount = math.Min(amount, mechanism.SquareLike(epsilon))
+		}
+		return price{mechanism.Guarantee{Epsilon: amount * (1 - storedRounding), Order: mechanism.Orders[order]}, order}
 	}
 	amount := share * b.room.Pure
 	if !(b.room.Pure > 0) || nearlyPure(amount, epsilon) {
@@ -92,6 +95,15 @@ func (b statementBudget) priceAt(epsilon float64, order int) price {
 	}
 	return price{mechanism.Guarantee{Epsilon: amount}, order}
 }
+
+// share is the part of the whole budget that a statement takes at a nominal ε, paid at an order.
+func (b statementBudget) share(epsilon float64, order int) float64 {
+	return b.priceAt(epsilon, order).Epsilon / b.room.At(order)
+}
+
+// storedRounding bounds by how much the ledger rounds up what it stores of a curve: statements of a tenth of the budget
+// fit ten times.
+const storedRounding = 0x1p-22
 
 // nearlyPure says whether an amount of pure ε is as good as epsilon. No finite order is worth less than a thousandth:
 // at order ∞ a statement costs its ε, and mechanisms can be used that have no other guarantee.

@@ -31,8 +31,8 @@ func (n Noise) mu() float64 {
 }
 
 const (
-	fewestKappa = .02 // noise that is wider is not enumerated: a scale of 5
-	farQuantile = 35. // and none beyond this quantile, so that no number underflows
+	fewestKappa = .023 // noise that is wider is not enumerated: a scale of 4.66
+	farQuantile = 35.  // and none beyond this quantile, so that no number underflows
 )
 
 // smoothed is mu for Gaussian noise that nothing bounds, or that is conditioned on a run of integers: it follows from

@@ -108,8 +108,7 @@ func PureCurve(eps float64) Curve {
 
 // LaplaceCurve is what one release with Laplace noise of pure ε eps costs on the continuum, where the noise is Δ/eps
 // wide: ln[α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε}]/(α−1) (Mironov 2017, proposition 6). Nothing is released at this
-// cost: the price of a statement is compared with it. In place of its μ² stands that of Gaussian noise which has the
-// same divergence of order 3: at orders near that, budgets convert best.
+// cost: the price of a statement is compared with it.
 func LaplaceCurve(eps float64) Curve {
 	if !(eps > 0) {
 		return Curve{}
@@ -118,10 +117,13 @@ func LaplaceCurve(eps float64) Curve {
 	for i, a := range RenyiOrders {
 		c.Renyi[i] = laplaceRenyi(a, eps)
 	}
-	const alike = 3
-	c.Renyi[orderCount] = 2. / alike * laplaceRenyi(alike, eps)
+	c.Renyi[orderCount] = loss.Response(GDP, eps)
 	return c
 }
+
+// SquareLike is the μ² of Gaussian noise that has the divergence of Laplace noise of pure ε eps at order 3: at orders
+// near that, budgets convert best.
+func SquareLike(eps float64) float64 { return 2. / 3 * laplaceRenyi(3, eps) }
 
 func laplaceRenyi(a, eps float64) float64 {
 	near, far := a/(2*a-1), (a-1)/(2*a-1)

@@ -1,6 +1,10 @@
 package mechanism
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // gaussianDelta is the δ at ε of telling N(0, 1) from N(μ, 1): Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) (Balle and Wang 2018,
 // theorem 8).
@@ -55,4 +59,32 @@ func bisect(most float64, holds func(float64) bool) (low, high float64) {
 		}
 	}
 	return low, high
+}
+
+// leastError bounds the errors of the tests that Square counts from below: further out, sums of probabilities do not
+// say where a normal quantile is.
+const leastError = 1e-6
+
+// Square enumerates μ² over all pairs at the given distances: the best test at every threshold of the log-ratio, against
+// the one of N(0, 1) and N(μ, 1) with the same errors.
+func (t Distribution) Square(distances []int) Worst {
+	w, order := Worst{}, make([]int, len(t.Log))
+	t.pairs(distances, func(s, u int) {
+		p, q := t.Log[s], t.Log[u]
+		for z := range order {
+			order[z] = z
+		}
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p[b]-q[b], p[a]-q[a]) })
+		ofP, ofQ := 0.0, 0.0
+		for _, z := range order {
+			ofP, ofQ = ofP+math.Exp(p[z]), ofQ+math.Exp(q[z])
+			if math.Min(ofP, ofQ) < leastError || math.Max(ofP, ofQ) > 1-leastError {
+				continue
+			}
+			if mu := math.Sqrt2 * (math.Erfinv(2*ofP-1) - math.Erfinv(2*ofQ-1)); mu*mu > w.Value && mu > 0 {
+				w = Worst{mu * mu, t.Lo + int64(s), t.Lo + int64(u), t.Lo + int64(z)}
+			}
+		}
+	})
+	return w
 }

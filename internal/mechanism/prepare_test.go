@@ -210,7 +210,7 @@ func TestChainedCurveIsSupremum(t *testing.T) {
 			if r := table.LogRatio(distances); r.Value > curve.Pure*(1+1e-9) {
 				t.Errorf("%v, count %d: log-ratio %g above %g", choice, count, r.Value, curve.Pure)
 			}
-			for i, a := range Orders {
+			for i, a := range RenyiOrders {
 				if i%6 > 0 || choice.Noise == Gaussian && a > 50 {
 					continue
 				}

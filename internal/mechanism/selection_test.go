@@ -225,7 +225,7 @@ func TestSelectionAtOrder(t *testing.T) {
 			t.Errorf("%v: threshold %d", c.g, half)
 		}
 		if c.g.Order > 0 {
-			for i, a := range Orders {
+			for i, a := range RenyiOrders {
 				if math.Abs(a/c.g.Order-1) < 1e-9 && p.Curve().Renyi[i] > c.g.Epsilon {
 					t.Errorf("%v: charged %g", c.g, p.Curve().Renyi[i])
 				}

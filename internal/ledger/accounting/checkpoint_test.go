@@ -3,7 +3,6 @@ package accounting
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -117,10 +117,7 @@ func someCharge(epsilon, divergence, selection float64) ledger.Charge {
 		Curve: mechanism.PureCurve(epsilon),
 	}
 	if divergence > 0 {
-		c.Curve.Pure = math.Inf(1)
-		for i, alpha := range mechanism.Orders {
-			c.Curve.Renyi[i] = alpha * divergence
-		}
+		c.Curve = ledgertest.GaussianCurve(divergence)
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -16,7 +17,7 @@ func TestSharesAddUp(t *testing.T) {
 		epsilon := math.Pow(10, rapid.Float64Range(-3, 4).Draw(t, "log10 epsilon"))
 		delta := math.Pow(10, rapid.Float64Range(-15, -1).Draw(t, "log10 delta"))
 		sum, least := 0.0, math.Inf(1)
-		for _, s := range shares(mechanism.Orders, epsilon, delta) {
+		for _, s := range shares(mechanism.RenyiOrders, epsilon, delta) {
 			sum += s
 			least = min(least, s)
 		}
@@ -27,7 +28,7 @@ func TestSharesAddUp(t *testing.T) {
 	if s := shares([]float64{2}, 1, 1e-6); s[0] != 1e-6 {
 		t.Errorf("the only order has %v", s[0])
 	}
-	for _, s := range shares(mechanism.Orders, 1, 0) {
+	for _, s := range shares(mechanism.RenyiOrders, 1, 0) {
 		if s != 0 {
 			t.Errorf("a share of nothing is %v", s)
 		}
@@ -35,27 +36,28 @@ func TestSharesAddUp(t *testing.T) {
 }
 
 // TestFilterIsNotBelowTheBestOrder: converting with a share of δ_c never costs less than converting with all of it, and
-// the order that is best for Gaussian noise loses less than two percent by sharing.
+// neither the order that is best for Gaussian noise nor GDP loses more than some percent by sharing.
 func TestFilterIsNotBelowTheBestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := policy.Budget{Epsilon: rapid.Float64Range(2, 50).Draw(t, "epsilon"), Delta: 1e-6}
 		f := newFilter(budget, policy.RDP, 0.5)
-		best := 0.0
-		for _, alpha := range mechanism.Orders {
+		best, square := 0.0, mechanism.SquareAt(budget.Epsilon, budget.Delta/2)
+		for _, alpha := range mechanism.RenyiOrders {
 			best = max(best, (budget.Epsilon-mechanism.EpsilonAt(alpha, 0, budget.Delta/2))/alpha)
 		}
-		at := func(rho float64) sums {
+		at := func(rho, square float64) sums {
 			s := sums{pure: unbounded}
-			for _, alpha := range mechanism.Orders {
+			for _, alpha := range mechanism.RenyiOrders {
 				s.renyi = append(s.renyi, ceil(rho*alpha))
 			}
+			s.renyi = append(s.renyi, ceil(square))
 			return s
 		}
-		if f.admits(at(best * (1 + 1e-9))) {
-			t.Errorf("ρ = %v is admitted, more than δ_c allows at any order", best)
+		if f.admits(at(best*(1+1e-9), math.Inf(1))) || f.admits(at(math.Inf(1), square*(1+1e-9))) {
+			t.Errorf("ρ = %v or μ² = %v is admitted, more than δ_c allows", best, square)
 		}
-		if !f.admits(at(best * 0.98)) {
-			t.Errorf("ρ = %v is refused, though one order at all of δ_c allows %v", best*0.98, best)
+		if !f.admits(at(best*0.93, math.Inf(1))) || !f.admits(at(math.Inf(1), square*0.93)) {
+			t.Errorf("0.93 of ρ = %v or μ² = %v is refused, though all of δ_c allows that", best, square)
 		}
 	})
 }
@@ -77,10 +79,7 @@ func TestRenyiAccountsFollowTheFilter(t *testing.T) {
 			case 0:
 				c.Curve = mechanism.PureCurve(c.Epsilon)
 			case 1: // a Gaussian
-				c.Curve = mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}
-				for i, alpha := range mechanism.Orders {
-					c.Curve.Renyi[i] = alpha * c.Epsilon * c.Epsilon / 30
-				}
+				c.Curve = ledgertest.GaussianCurve(c.Epsilon * c.Epsilon / 30)
 			case 2: // nothing but an ε
 			}
 			s, err := cost(c, policy.RDP)
@@ -93,18 +92,20 @@ func TestRenyiAccountsFollowTheFilter(t *testing.T) {
 			total, plain = total.add(s), plain.Add(c.Curve)
 		}
 		want := plain.Pure
-		for i, delta := range shares(mechanism.Orders, budget.Epsilon, budget.Delta*(1-share)) {
-			if delta > 0 {
-				rho := 0.0
+		delta := budget.Delta * (1 - share) / 2
+		deltas := append(shares(mechanism.RenyiOrders, budget.Epsilon, delta), delta)
+		for i, delta := range deltas {
+			if conversion := mechanism.EpsilonAt(mechanism.Orders[i], 0, delta); delta > 0 && conversion < budget.Epsilon {
+				d := 0.0
 				if plain.Renyi != nil {
-					rho = plain.Renyi[i]
+					d = plain.Renyi[i]
 				}
-				want = min(want, rho+mechanism.EpsilonAt(mechanism.Orders[i], 0, delta))
+				want = min(want, mechanism.EpsilonAt(mechanism.Orders[i], d, delta))
 			}
 		}
 		got := f.spent(total)
 		// Stored divergences are rounded up, by 2⁻²³ at most.
-		if g := got.Float(); g != want && (g < want*(1-1e-8) || g > want*(1+1e-8+1.0/(1<<23))) {
+		if g := got.Float(); g != want && (g < want*(1-1e-7) || g > want*(1+1e-7+1.0/(1<<23))) {
 			t.Errorf("spent %v, want %v", g, want)
 		}
 		if f.admits(total) != (got.cmp(f.total) <= 0) {
@@ -129,10 +130,7 @@ func TestStatementsShareTheBudget(t *testing.T) {
 			c := ledger.Charge{Epsilon: rapid.Float64Range(budget.Epsilon/50, budget.Epsilon/3).Draw(t, name)}
 			c.Curve = mechanism.PureCurve(c.Epsilon)
 			if method == policy.RDP && rapid.Bool().Draw(t, name+" is Gaussian") {
-				c.Curve = mechanism.Curve{Pure: math.Inf(1)}
-				for _, alpha := range mechanism.Orders {
-					c.Curve.Renyi = append(c.Curve.Renyi, alpha*c.Epsilon*c.Epsilon/30)
-				}
+				c.Curve = ledgertest.GaussianCurve(c.Epsilon * c.Epsilon / 30)
 			}
 			if method == policy.RDP && rapid.Bool().Draw(t, name+" selects") {
 				c.SelectionDelta = budget.Delta / 2 / 7

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -24,11 +25,7 @@ func TestRoomIsWhatTheFilterAdmits(t *testing.T) {
 		}
 		curve := mechanism.PureCurve(rapid.Float64Range(0.05, 2).Draw(t, "statement"))
 		if config.Method == policy.RDP && rapid.Bool().Draw(t, "gaussian") {
-			curve = mechanism.Curve{Pure: math.Inf(1)}
-			rho := rapid.Float64Range(0.001, 0.1).Draw(t, "rho")
-			for _, alpha := range mechanism.Orders {
-				curve.Renyi = append(curve.Renyi, alpha*rho)
-			}
+			curve = ledgertest.GaussianCurve(rapid.Float64Range(0.001, 0.1).Draw(t, "rho"))
 		}
 		f := newFilter(config.Analysts["alice"], config.Method, config.SelectionDeltaShare)
 		times := func(n int) sums {

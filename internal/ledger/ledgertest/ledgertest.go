@@ -5,6 +5,7 @@ package ledgertest
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
+
+// GaussianCurve is what noise with a divergence of αρ at every order α costs.
+func GaussianCurve(rho float64) mechanism.Curve {
+	c := mechanism.Curve{Pure: math.Inf(1)}
+	for _, alpha := range mechanism.RenyiOrders {
+		c.Renyi = append(c.Renyi, alpha*rho)
+	}
+	c.Renyi = append(c.Renyi, 2*rho)
+	return c
+}
 
 // PureConfig has one analyst, alice, with a budget of ε under pure accounting.
 func PureConfig(epsilon float64) ledger.Config {

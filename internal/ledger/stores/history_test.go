@@ -9,7 +9,6 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -27,10 +26,7 @@ func TestHistoryAddsUp(t *testing.T) {
 				c := ledgertest.PureCharge(.3)
 				c.Query = fmt.Sprint(i)
 				if i%3 == 1 {
-					c.Curve = mechanism.Curve{Pure: math.Inf(1)}
-					for _, alpha := range mechanism.Orders {
-						c.Curve.Renyi = append(c.Curve.Renyi, alpha*.03)
-					}
+					c.Curve = ledgertest.GaussianCurve(.03)
 				}
 				if _, err := s.Spend(ctx, "alice", []ledger.Charge{c}); err != nil {
 					t.Fatal(err)

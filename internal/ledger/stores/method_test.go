@@ -9,7 +9,6 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -102,12 +101,7 @@ func TestChangedMethodKeepsWhatWasSpent(t *testing.T) {
 		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 2 || b.Delta != 1e-6 {
 			t.Errorf("under rdp: %+v, %v", b, err)
 		}
-		gaussian := ledger.Charge{Epsilon: 0.1, Curve: mechanism.Curve{
-			Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders)),
-		}}
-		for i, alpha := range mechanism.Orders {
-			gaussian.Curve.Renyi[i] = alpha / 1000
-		}
+		gaussian := ledger.Charge{Epsilon: 0.1, Curve: ledgertest.GaussianCurve(.001)}
 		b, err := s.Spend(ctx, "alice", []ledger.Charge{gaussian})
 		if err != nil || b.EpsilonSpent <= 2 || math.IsInf(b.EpsilonSpent, 0) {
 			t.Errorf("with a Gaussian release: %+v, %v", b, err)

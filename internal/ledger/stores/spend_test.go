@@ -63,10 +63,7 @@ func TestSharesAreWhatIsLess(t *testing.T) {
 		var charges []ledger.Charge
 		for i, gauss := range []float64{0.004, 0.02, 0.001} {
 			c := ledgertest.PureCharge(0.1)
-			c.Fingerprint, c.Curve = string(rune('a'+i)), mechanism.Curve{Pure: math.Inf(1)}
-			for _, alpha := range mechanism.Orders {
-				c.Curve.Renyi = append(c.Curve.Renyi, alpha*gauss)
-			}
+			c.Fingerprint, c.Curve = string(rune('a'+i)), ledgertest.GaussianCurve(gauss)
 			charges = append(charges, c)
 		}
 		preview, err := s.Preview(ctx, "alice", charges)

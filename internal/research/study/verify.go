@@ -73,6 +73,7 @@ type Summary struct {
 const (
 	checkPure = iota
 	checkCurve
+	checkSquare
 	checkProfile
 	checkGaps
 	checkGroupsPure
@@ -123,7 +124,7 @@ func eachInParallel(n int, do func(i int)) {
 func newSummary() Summary {
 	s := Summary{Checks: make([]Check, checkKinds)}
 	for i, name := range []string{
-		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: delta at the statement's epsilon",
+		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: mu squared of Gaussian DP", "rdp: delta at the statement's epsilon",
 		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
 		"several groups, disjoint releases", "joint: worst log-ratio", "joint: deviation from q^N(x)",
 		"joint: released counts and sums", "several quantiles", "several quantiles, joint",
@@ -235,10 +236,13 @@ func (t *Summary) enumerate(p *mechanism.Prepared, g mechanism.Guarantee, kind i
 		return
 	}
 	curve := p.Curve()
-	for i := 0; i < len(mechanism.Orders); i += 9 {
+	for i := 0; i < len(mechanism.RenyiOrders); i += 9 {
 		a := mechanism.Orders[i]
 		t.noteRenyi(p, d, a, curve.Renyi[i], last, fmt.Sprintf("%s, at %.4g", at, a))
 	}
+	square := curve.Renyi[len(mechanism.RenyiOrders)]
+	const ofQuantile = 1e-8 // the rounding of a normal quantile of a sum of probabilities
+	t.note(checkSquare, d.Square(last).Value, square, 2*math.Sqrt(square)*ofQuantile+ofQuantile*ofQuantile, at)
 }
 
 // noteRenyi compares the divergence of order a, where the tabulation of plain Gaussian noise reaches far enough to add
