@@ -123,9 +123,9 @@ func (w *world) work(ctx context.Context, q question, sql string, next func() in
 	return nil
 }
 
-// untilRefused asks as one analyst until the budget is spent, and returns the answers.
-func (w *world) untilRefused(ctx context.Context, q question, analyst string, settings ...string) ([]answer, error) {
-	conn, err := w.connect(ctx, q.proxy, analyst)
+// untilRefused asks questions in turn, as one analyst, until the budget is spent, and returns the answers.
+func (w *world) untilRefused(ctx context.Context, analyst string, turn []question, settings ...string) ([]answer, error) {
+	conn, err := w.connect(ctx, turn[0].proxy, analyst)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +136,7 @@ func (w *world) untilRefused(ctx context.Context, q question, analyst string, se
 		}
 	}
 	for all := []answer(nil); ; {
+		q := turn[len(all)%len(turn)]
 		a, err := query(ctx, conn, q.sql(), q.key != "")
 		switch {
 		case spent(err):
