@@ -37,7 +37,7 @@ const (
 
 // smoothed is mu for Gaussian noise that nothing bounds, or that is conditioned on a run of integers: it follows from
 // Gaussian noise of variance σ² − v, on the line, whose density is multiplied by that of a narrow one on the integers,
-// of variance v (proposition 32).
+// of variance v (proposition 20).
 func (n Noise) smoothed() float64 {
 	const c = 2 * math.Pi * math.Pi
 	variance := 1 / (2 * n.Kappa)
@@ -50,7 +50,7 @@ func (n Noise) smoothed() float64 {
 }
 
 // enumerated is the largest difference of neighbouring normal quantiles of Gaussian noise that nothing bounds:
-// proposition 33 says from where on none is larger. +Inf where that is too far away.
+// proposition 20 says from where on none is larger. +Inf where that is too far away.
 func (n Noise) enumerated() float64 {
 	k, last := n.Kappa, int(math.Ceil(37/math.Sqrt(2*n.Kappa)))+1
 	above := make([]float64, last+1) // the weight of all beyond

@@ -30,7 +30,7 @@ func (m Ranks) Bound(order float64) float64 {
 }
 
 // Ranged is what a draw costs at most whose log-ratios lie within eps of each other: its divergences are those of
-// randomised response, and of zCDP with ρ = ε²/8; its μ² that of randomised response at half of it (proposition 31).
+// randomised response, and of zCDP with ρ = ε²/8; its μ² that of randomised response at half of it (proposition 20).
 func Ranged(order, eps float64) float64 {
 	switch {
 	case math.IsInf(order, 1):
