@@ -78,8 +78,8 @@ func (b statementBudget) prices(epsilon float64) []price {
 // gdp is where GDP stands among the orders.
 var gdp = slices.Index(mechanism.Orders, mechanism.GDP)
 
-// priceAt is the price of a statement at a nominal ε, to be paid at an order: no more of the whole budget than the first
-// of prices takes, and as GDP no more than Gaussian noise needs that is like the Laplace noise of this ε.
+// priceAt is the price of a statement at a nominal ε, to be paid at an order: no more of the whole budget than the
+// first of prices takes, and as GDP no more than Gaussian noise needs that is like the Laplace noise of this ε.
 func (b statementBudget) priceAt(epsilon float64, order int) price {
 	share, _ := b.room.Share(mechanism.LaplaceCurve(epsilon))
 	if order != accounting.Infinite {

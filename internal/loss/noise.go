@@ -11,8 +11,8 @@
 //	gdp.go                         Gaussian differential privacy
 //
 // A cost is a Rényi divergence of an order above 1, in nats; order +Inf is the largest log-ratio, and GDP stands for
-// the μ² of Gaussian differential privacy (gdp.go). Every number is rounded up by a bound on its error: functions of package math are taken to be off by 2⁻⁵¹ of their results. The
-// proofs are in docs/mechanisms.md, section 19.
+// the μ² of Gaussian differential privacy (gdp.go). Every number is rounded up by a bound on its error: functions of
+// package math are taken to be off by 2⁻⁵¹ of their results. The proofs are in docs/mechanisms.md, section 19.
 package loss
 
 import "math"

@@ -12,8 +12,8 @@ const orderCount = 64
 // GDP is the last of Orders: what stands there is no divergence, but the μ² of Gaussian differential privacy.
 const GDP = loss.GDP
 
-// Orders are those of every Curve, GDP the last. RenyiOrders are the others: α−1 is geometric from 0.05 to 10⁵−1. With a
-// largest order of 64 no Gaussian below ε = 0.138 at δ = 1e-6 could be expressed, hence the long tail.
+// Orders are those of every Curve, GDP the last. RenyiOrders are the others: α−1 is geometric from 0.05 to 10⁵−1. With
+// a largest order of 64 no Gaussian below ε = 0.138 at δ = 1e-6 could be expressed, hence the long tail.
 var (
 	Orders      = orders()
 	RenyiOrders = Orders[:orderCount]
@@ -80,8 +80,8 @@ func (c Curve) Epsilon(delta float64) float64 {
 }
 
 // EpsilonAt converts a Rényi divergence at one finite order > 1 to ε at δ: ε = R + ln((α−1)/α) − (ln δ + ln α)/(α−1)
-// (Balle et al. 2020, theorem 21; lemma 2.6 of Fu et al.); and a μ² where the order is GDP. Never negative; +Inf where δ
-// ≤ 0. At δ ≥ 1 it is 0.
+// (Balle et al. 2020, theorem 21; lemma 2.6 of Fu et al.); and a μ² where the order is GDP. Never negative; +Inf where
+// δ ≤ 0. At δ ≥ 1 it is 0.
 func EpsilonAt(order, renyi, delta float64) float64 {
 	switch {
 	case delta >= 1:

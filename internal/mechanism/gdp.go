@@ -65,8 +65,8 @@ func bisect(most float64, holds func(float64) bool) (low, high float64) {
 // say where a normal quantile is.
 const leastError = 1e-6
 
-// Square enumerates μ² over all pairs at the given distances: the best test at every threshold of the log-ratio, against
-// the one of N(0, 1) and N(μ, 1) with the same errors.
+// Square enumerates μ² over all pairs at the given distances: the best test at every threshold of the log-ratio,
+// against the one of N(0, 1) and N(μ, 1) with the same errors.
 func (t Distribution) Square(distances []int) Worst {
 	w, order := Worst{}, make([]int, len(t.Log))
 	t.pairs(distances, func(s, u int) {

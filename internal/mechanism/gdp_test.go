@@ -28,8 +28,13 @@ func TestGaussianConversion(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ square, delta, want float64 }{
-		{0, 1e-6, 0}, {1, 0, math.Inf(1)}, {1, 1e-31, math.Inf(1)}, {1, 1, 0}, {math.Inf(1), 1e-6, math.Inf(1)},
-		{401, 1e-6, math.Inf(1)}, {math.NaN(), 1e-6, math.Inf(1)},
+		{0, 1e-6, 0},
+		{1, 0, math.Inf(1)},
+		{1, 1e-31, math.Inf(1)},
+		{1, 1, 0},
+		{math.Inf(1), 1e-6, math.Inf(1)},
+		{401, 1e-6, math.Inf(1)},
+		{math.NaN(), 1e-6, math.Inf(1)},
 	} {
 		if got := EpsilonAt(GDP, c.square, c.delta); got != c.want {
 			t.Errorf("μ² = %g has ε %g at δ = %g, want %g", c.square, got, c.delta, c.want)
@@ -46,9 +51,15 @@ func TestGaussianConversion(t *testing.T) {
 // neighbouring values apart better, by enumeration.
 func TestPaidAsGaussianDP(t *testing.T) {
 	for _, choice := range []Choice{
-		{}, {Noise: Laplace}, {Noise: Gaussian, Bounding: Clamp}, {Noise: Gaussian, Bounding: Fold},
-		{Noise: Gaussian, Bounding: Truncate}, {Noise: Laplace, Bounding: Truncate}, {Noise: Staircase},
-		{Noise: Gaussian, Bounding: Denoise}, {Bounding: Cells},
+		{},
+		{Noise: Laplace},
+		{Noise: Gaussian, Bounding: Clamp},
+		{Noise: Gaussian, Bounding: Fold},
+		{Noise: Gaussian, Bounding: Truncate},
+		{Noise: Laplace, Bounding: Truncate},
+		{Noise: Staircase},
+		{Noise: Gaussian, Bounding: Denoise},
+		{Bounding: Cells},
 	} {
 		for _, square := range []float64{.02, .19, 1.5} {
 			for _, v := range []Range{{{0, 30}}, {{0, 4}, {9, 30}}} {

@@ -37,8 +37,8 @@ type Choice struct {
 }
 
 // Guarantee is what a release must satisfy over all groups of a unit: a Rényi divergence of at most Epsilon at the
-// finite order Order, where that is set, or a μ² of at most that where it is GDP; else ε-DP where Delta is 0, else (ε, δ)-DP. A Selection needs a Delta besides,
-// whatever the rest is.
+// finite order Order, where that is set, or a μ² of at most Epsilon where Order is GDP; else ε-DP where Delta is 0,
+// else (ε, δ)-DP. A Selection needs a Delta besides, whatever the rest is.
 type Guarantee struct {
 	Epsilon, Delta float64
 	Order          float64

@@ -124,7 +124,9 @@ func (w *world) work(ctx context.Context, q question, sql string, next func() in
 }
 
 // untilRefused asks questions in turn, as one analyst, until the budget is spent, and returns the answers.
-func (w *world) untilRefused(ctx context.Context, analyst string, turn []question, settings ...string) ([]answer, error) {
+func (w *world) untilRefused(ctx context.Context, analyst string, turn []question, settings ...string) (
+	[]answer, error,
+) {
 	conn, err := w.connect(ctx, turn[0].proxy, analyst)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ var (
 
 // mixture has noise of several kinds.
 var mixture = []question{
-	oneCount, {renyi, "ward", []string{"count(*)"}, "visits"},
+	oneCount,
+	{renyi, "ward", []string{"count(*)"}, "visits"},
 	{renyi, "", []string{"percentile_cont(0.5) WITHIN GROUP (ORDER BY age)"}, "patients"},
 }
 

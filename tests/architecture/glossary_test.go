@@ -28,6 +28,7 @@ var terms = []struct{ anchor, words string }{
 	{"epsilon", `ε|epsilon`},
 	{"delta", `(?-i:δ)`},
 	{"curve", `Rényi curves?|Rényi divergences?`},
+	{"gaussian-dp", `Gaussian DP`},
 	{"price", ""},
 	{"layer", ""},
 	{"accountant", `accountants?`},

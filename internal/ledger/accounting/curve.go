@@ -13,8 +13,8 @@ type CurveID [16]byte
 // Curves finds the bytes of a stored curve.
 type Curves func(CurveID) ([]byte, error)
 
-// Statements of the same kind have the same Rényi divergences, 64 numbers. Stores keep each list of them once, and
-// records name it.
+// Statements of the same kind have the same curve, 65 numbers. Stores keep each list of them once, and records name
+// it.
 //
 // Divergences are charged as what is stored: float32, rounded up. That charges at most 2⁻²³ more than what a release
 // costs, and a ledger in which no two curves are the same stays small.

@@ -81,8 +81,8 @@ func newFilter(b policy.Budget, method policy.Method, share float64) *filter {
 }
 
 // bestOrderShare is the part of the orders' δ for the one at which a budget filled with many small charges converts
-// best. The shares of the other orders fall off with the square of the distance from it, so that none is 0: a share that
-// is k times smaller raises the conversion cost by ln(k)/(α−1).
+// best. The shares of the other orders fall off with the square of the distance from it, so that none is 0: a share
+// that is k times smaller raises the conversion cost by ln(k)/(α−1).
 const bestOrderShare = 0.95
 
 // shares divides δ over the orders. It uses public quantities only: the budget and the list of orders.

@@ -8,8 +8,8 @@ import (
 )
 
 // Room is what an analyst's whole budget admits, order by order. Charges fit while, at one order at least, their
-// divergences (at GDP, their μ²) add up to no more than the room there: it is the filter's rule (docs/budget.md, «The filter»), written
-// for the price of a statement. The filter alone decides what is admitted.
+// divergences (at GDP, their μ²) add up to no more than the room there: it is the filter's rule (docs/budget.md, «The
+// filter»), written for the price of a statement. The filter alone decides what is admitted.
 type Room struct {
 	Pure float64 // at order ∞: the budget's ε
 	// at each of mechanism.Orders: ε less the cost of converting, at the last the μ² of (ε, δ); 0: the order admits

@@ -124,7 +124,8 @@ func eachInParallel(n int, do func(i int)) {
 func newSummary() Summary {
 	s := Summary{Checks: make([]Check, checkKinds)}
 	for i, name := range []string{
-		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: mu squared of Gaussian DP", "rdp: delta at the statement's epsilon",
+		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: mu squared of Gaussian DP",
+		"rdp: delta at the statement's epsilon",
 		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
 		"several groups, disjoint releases", "joint: worst log-ratio", "joint: deviation from q^N(x)",
 		"joint: released counts and sums", "several quantiles", "several quantiles, joint",
