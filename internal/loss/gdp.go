@@ -49,6 +49,16 @@ func (n Noise) smoothed() float64 {
 	return math.Sqrt(1/(left*(1-bend*left))) * (1 + muError)
 }
 
+// conditioned is Plain for Gaussian noise that may be conditioned on a run of integers.
+func (n Noise) conditioned(order, d float64) float64 {
+	if order == GDP {
+		return square(d * n.smoothed())
+	}
+	return n.Plain(order, d)
+}
+
+func square(mu float64) float64 { return mu * mu * up }
+
 // enumerated is the largest difference of neighbouring normal quantiles of Gaussian noise that nothing bounds:
 // proposition 20 says from where on none is larger. +Inf where that is too far away.
 func (n Noise) enumerated() float64 {

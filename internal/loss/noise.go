@@ -88,7 +88,7 @@ func (n Noise) Plain(order, d float64) float64 {
 	case !(d > 0):
 		return 0
 	case n.Law == Gaussian && order == GDP:
-		return d * d * n.mu() * n.mu() * up
+		return square(d * n.mu())
 	case n.Law == Gaussian: // Canonne, Kamath and Steinke 2020, proposition 5
 		return order * k * d * d * up
 	case n.Law == Staircase:

@@ -34,12 +34,8 @@ func (m Scalar) truncated(order float64) float64 {
 	if !math.IsInf(pure, 1) {
 		known = Response(order, one) * math.Max(1, pure/one) * up
 	}
-	switch plain := func(d float64) float64 { return m.Plain(order, d) }; {
-	case m.Law != Gaussian || gaps:
-	case order == GDP:
-		known = math.Min(known, m.convex(func(d float64) float64 { return d * d * m.smoothed() * m.smoothed() * up }))
-	default:
-		known = math.Min(known, m.convex(plain))
+	if m.Law == Gaussian && !gaps {
+		known = math.Min(known, m.convex(func(d float64) float64 { return m.conditioned(order, d) }))
 	}
 	if m.Open || order == GDP {
 		return known
