@@ -19,7 +19,7 @@
 //	shares.go                  one of several weights, with exactly its share
 //	ranges.go                  valid sets: checks, folding, segments
 //	mass.go, error.go          sums of weights over the grid; expected errors
-//	profile.go                 hockey stick (ε, δ)
+//	profile.go, gdp.go         hockey stick (ε, δ), also of Gaussian differential privacy
 //	task.go, layers.go         several groups of one unit, several releases of disjoint rows
 //	sampled.go                 what is drawn, as internal/loss knows it, and what that costs against what is charged
 //	calibrate.go               κ from a guarantee
