@@ -86,8 +86,8 @@ func TestExplainForetellsTheCharge(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := w.mustCharge(t, sql)
-			if x.Budget.Left != before.ShareLeft || x.Budget.Share != p.spent.share || x.Budget.Enough != p.balance.Enough+1 ||
-				math.Abs(p.spent.share-(before.ShareLeft-p.balance.ShareLeft)) > 1e-12 {
+			if off := math.Abs(x.Budget.Left - before.ShareLeft); off > 1e-12 || x.Budget.Share != p.spent.share ||
+				x.Budget.Enough != p.balance.Enough+1 || math.Abs(p.spent.share-(before.ShareLeft-p.balance.ShareLeft)) > 1e-12 {
 				t.Errorf("foretold: %+v; charged %+v, %+v was left, now %+v", x.Budget, p.spent, before, p.balance)
 			}
 			if taken = append(taken, p.spent.share); rules == nil && p.spent.share != p.epsilon/125 {

@@ -78,14 +78,15 @@ func (b statementBudget) prices(epsilon float64) []price {
 // gdp is where GDP stands among the orders.
 var gdp = slices.Index(mechanism.Orders, mechanism.GDP)
 
-// priceAt is the price of a statement at a nominal ε, to be paid at an order: no more of the whole budget than the
-// first of prices takes, and as GDP no more than Gaussian noise needs that is like the Laplace noise of this ε.
+// priceAt is the price of a statement at a nominal ε, to be paid at an order: the part of the whole budget that the
+// first of prices takes. As GDP it pays for the Gaussian noise that this part buys at the order which suits that best,
+// which is a smaller part there.
 func (b statementBudget) priceAt(epsilon float64, order int) price {
 	share, _ := b.room.Share(mechanism.LaplaceCurve(epsilon))
 	if order != accounting.Infinite {
 		amount := share * b.room.At(order)
 		if order == gdp {
-			amount = math.Min(amount, mechanism.SquareLike(epsilon))
+			amount = share * math.Min(b.room.At(gdp), b.room.Gaussian())
 		}
 		return price{mechanism.Guarantee{Epsilon: amount * (1 - storedRounding), Order: mechanism.Orders[order]}, order}
 	}

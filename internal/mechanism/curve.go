@@ -115,22 +115,14 @@ func LaplaceCurve(eps float64) Curve {
 	}
 	c := Curve{Pure: eps, Renyi: make([]float64, len(Orders))}
 	for i, a := range RenyiOrders {
-		c.Renyi[i] = laplaceRenyi(a, eps)
+		near, far := a/(2*a-1), (a-1)/(2*a-1)
+		// The terms of first order cancel: where they are small, so do the digits of a logarithm.
+		x := math.Log1p(near*math.Expm1((a-1)*eps) + far*math.Expm1(-a*eps))
+		if (a-1)*eps > 1 {
+			x = (a-1)*eps + math.Log(near+far*math.Exp(-(2*a-1)*eps))
+		}
+		c.Renyi[i] = math.Min(eps, math.Max(0, x/(a-1)))
 	}
 	c.Renyi[orderCount] = loss.Response(GDP, eps)
 	return c
-}
-
-// SquareLike is the μ² of Gaussian noise that has the divergence of Laplace noise of pure ε eps at order 3: at orders
-// near that, budgets convert best.
-func SquareLike(eps float64) float64 { return 2. / 3 * laplaceRenyi(3, eps) }
-
-func laplaceRenyi(a, eps float64) float64 {
-	near, far := a/(2*a-1), (a-1)/(2*a-1)
-	// The terms of first order cancel: where they are small, so do the digits of a logarithm.
-	x := math.Log1p(near*math.Expm1((a-1)*eps) + far*math.Expm1(-a*eps))
-	if (a-1)*eps > 1 {
-		x = (a-1)*eps + math.Log(near+far*math.Exp(-(2*a-1)*eps))
-	}
-	return math.Min(eps, math.Max(0, x/(a-1)))
 }

@@ -55,7 +55,7 @@ const (
 	roundingSlack = 1e-12
 	// gaussianShare is the part of δ_c for GDP, which holds most of Gaussian noise. The orders, which hold most of any
 	// other, have the rest.
-	gaussianShare = 0.5
+	gaussianShare = 0.55
 )
 
 // newFilter returns the filter of a budget under a method. share is δ_sel's part of δ.

@@ -56,8 +56,8 @@ func TestFilterIsNotBelowTheBestOrder(t *testing.T) {
 		if f.admits(at(best*(1+1e-9), math.Inf(1))) || f.admits(at(math.Inf(1), square*(1+1e-9))) {
 			t.Errorf("ρ = %v or μ² = %v is admitted, more than δ_c allows", best, square)
 		}
-		if !f.admits(at(best*0.93, math.Inf(1))) || !f.admits(at(math.Inf(1), square*0.93)) {
-			t.Errorf("0.93 of ρ = %v or μ² = %v is refused, though all of δ_c allows that", best, square)
+		if !f.admits(at(best*0.92, math.Inf(1))) || !f.admits(at(math.Inf(1), square*0.92)) {
+			t.Errorf("0.92 of ρ = %v or μ² = %v is refused, though all of δ_c allows that", best, square)
 		}
 	})
 }
@@ -92,8 +92,8 @@ func TestRenyiAccountsFollowTheFilter(t *testing.T) {
 			total, plain = total.add(s), plain.Add(c.Curve)
 		}
 		want := plain.Pure
-		delta := budget.Delta * (1 - share) / 2
-		deltas := append(shares(mechanism.RenyiOrders, budget.Epsilon, delta), delta)
+		gaussian := budget.Delta * (1 - share) * gaussianShare
+		deltas := append(shares(mechanism.RenyiOrders, budget.Epsilon, budget.Delta*(1-share)-gaussian), gaussian)
 		for i, delta := range deltas {
 			if conversion := mechanism.EpsilonAt(mechanism.Orders[i], 0, delta); delta > 0 && conversion < budget.Epsilon {
 				d := 0.0

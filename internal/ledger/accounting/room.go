@@ -61,6 +61,15 @@ func (r Room) At(order int) float64 {
 	return r.Renyi[order]
 }
 
+// Gaussian returns the most μ² that the room holds at one of the Rényi orders, of Gaussian noise: its divergences are
+// αμ²/2.
+func (r Room) Gaussian() (most float64) {
+	for i, alpha := range mechanism.RenyiOrders {
+		most = max(most, 2*r.Renyi[i]/alpha)
+	}
+	return most
+}
+
 // Fits returns how many charges that take a share of a room fit into it, if nothing else is charged.
 func Fits(share float64) int {
 	const rounding = 1e-12 // ten statements of 0.1 fill 1
