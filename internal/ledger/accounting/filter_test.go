@@ -69,7 +69,7 @@ func TestRenyiAccountsFollowTheFilter(t *testing.T) {
 			Epsilon: rapid.Float64Range(0.1, 20).Draw(t, "epsilon"),
 			Delta:   math.Pow(10, rapid.Float64Range(-10, -3).Draw(t, "log10 delta")),
 		}
-		share := rapid.Float64Range(0, 1).Draw(t, "share")
+		share := rapid.Float64Range(0, 1-1e-6).Draw(t, "share") // nearer to 1, 1 − share does not have the digits compared
 		f := newFilter(budget, policy.RDP, share)
 		var total sums
 		var plain mechanism.Curve
