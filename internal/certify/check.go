@@ -189,9 +189,10 @@ func listed(claims []Claim, outputs []Output) {
 // covers compares claims with what was derived.
 //
 // Rule: each claim is of the derived kind, its bounds no less. A private key has an integer for selection beside it,
-// which moves by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Keys have the types as
-// which they are read; ordinals and bins are integers, ordinals in range. Proof: a larger bound costs more. A group of
-// x alone has zeros without x, so selection sees at most 1 with x. What cannot be read would be an error.
+// which moves by at most 1 in a group, or by what its Squares say. Beside a bin, Delta is what moves in all bins of a
+// place. Keys have the types as which they are read; ordinals and bins are integers, ordinals in range. Proof: a larger
+// bound costs more. A group of x alone has zeros without x, so selection sees what x moves. What cannot be read would
+// be an error.
 func covers(claims []Claim, outputs []Output) error {
 	if len(claims) != len(outputs) {
 		return missing(-1, "claims", "%d claims for %d outputs", len(claims), len(outputs))
@@ -212,7 +213,7 @@ func covers(claims []Claim, outputs []Output) error {
 				return missing(-1, "claimed kind", "output %d is %s, not %s", i+1, o.Kind, c.Kind)
 			}
 		case Selection:
-			if o.Kind != Integer || above(o.Delta, one) {
+			if o.Kind != Integer || c.Squares == nil && above(o.Delta, one) {
 				return missing(-1, "claimed kind", "selection by output %d, which is %s and moves by %s", i+1, o.Kind, o.Influence)
 			}
 		case Bin, Listed:
@@ -234,7 +235,7 @@ func covers(claims []Claim, outputs []Output) error {
 		if claimed[Bin] {
 			delta = o.Place
 		}
-		if above(delta, c.Delta) || above(o.Total, c.Total) || above(o.Groups, c.Groups) {
+		if above(delta, c.Delta) || above(o.Total, c.Total) || above(o.Groups, c.Groups) || above(o.Squares, c.Squares) {
 			return missing(-1, "claimed bound", "output %d moves by %s", i+1, o.Influence)
 		}
 	}
@@ -247,8 +248,12 @@ func above(derived, claimed *big.Rat) bool {
 }
 
 func (i Influence) String() string {
-	return show(i.Delta) + " in a group, " + show(i.Place) + " in a place, " + show(i.Total) + " in all, in " +
+	text := show(i.Delta) + " in a group, " + show(i.Place) + " in a place, " + show(i.Total) + " in all, in " +
 		show(i.Groups) + " groups"
+	if i.Squares != nil {
+		text += ", squares times groups " + show(i.Squares)
+	}
+	return text
 }
 
 // show prints a bound, of more than 20 signs to six digits.

@@ -57,6 +57,9 @@ func (s *scope) base(n *pg.Node) (value, error) {
 	case *pg.Node_ParamRef:
 		return value{}, missing(e.ParamRef.Location, "parameter", "$%d without a cast", e.ParamRef.Number)
 	case *pg.Node_TypeCast:
+		if v, ok := s.weightOfUnit(n); ok {
+			return v, nil
+		}
 		return s.cast(e.TypeCast)
 	case *pg.Node_CollateClause:
 		return s.collated(e.CollateClause)

@@ -81,7 +81,9 @@ type Influence struct {
 	Place  *big.Rat `json:"place,omitempty"`
 	Total  *big.Rat `json:"total,omitempty"`  // summed over its groups
 	Groups *big.Rat `json:"groups,omitempty"` // number of groups in which it moves at all
-	shares []share
+	// it moves no group by more than a number whose square, times the groups that it moves, is at most this
+	Squares *big.Rat `json:"squares,omitempty"`
+	shares  []share
 }
 
 // Output is one column of the answer.

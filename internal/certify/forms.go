@@ -21,6 +21,7 @@ var (
 		- pg_catalog.div(_p * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n))::pg_catalog.int8 END`)
 	unitTotal = newForm(
 		`CASE WHEN _all <= _u THEN _f ELSE pg_catalog.div((_f)::pg_catalog.numeric * _u, _all)::pg_catalog.int8 END`)
+	selectionWeight = newForm(`pg_catalog.floor(_s / pg_catalog.sqrt((_n)::pg_catalog.float8))::pg_catalog.int8`)
 )
 
 // share derives a CASE that is one of the forms.
@@ -247,6 +248,29 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	v.pieces = append([]piece{{t.id, u, one, class{chain: &chain{whole: t.id, before: parts[:i], this: parts[i]}}}},
 		f.pieces...)
 	return v, true
+}
+
+// weightOfUnit is the form selectionWeight: a number of a unit, whose square times its rows is s² at most.
+//
+// Rule: n = count(*) OVER (PARTITION BY unit), 1 <= s <= 2^20. Then the value w >= 0 is the same in all rows of a unit,
+// and w²·n <= s². Proof: n is exact, as it is below 2^53; sqrt and / are rounded to the nearest, so s / sqrt(n) is at most
+// (1 + 2^-51)·s/√n, and w²·n <= (1 + 2^-49)·s² < s² + 1, both whole. n >= 1, as it counts the row itself. Dropping rows
+// makes w²·n no larger.
+func (s *scope) weightOfUnit(n *pg.Node) (value, bool) {
+	h := selectionWeight.of(n)
+	if h == nil || s.windows == nil || s.windows.kind != split {
+		return value{}, false
+	}
+	k, isConstant := integerConstant(h["_s"])
+	rows, ok := s.hole(h, "_n")
+	if !isConstant || !ok || k.Cmp(one) < 0 || k.Cmp(power(2, 20)) > 0 || rows.window == nil || rows.window.fn != "rows" {
+		return value{}, false
+	}
+	s.applied = "weightOfUnit"
+	return value{
+		typ: "int8", id: &id{}, span: between(zero, k), notNull: rows.notNull, present: rows.present, integral: true,
+		exact: true, ofUnit: true, squares: times(k, k),
+	}, true
 }
 
 // same is one identity for an expression wherever it stands in the rows of a relation.

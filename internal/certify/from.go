@@ -368,7 +368,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 				padded(v, eq, full)
 			}
 			if !single {
-				v.total, v.moves, v.window, v.pieces = nil, nil, nil, nil
+				v.total, v.squares, v.moves, v.window, v.pieces = nil, nil, nil, nil, nil
 			}
 			out.columns = append(out.columns, o.columns[k])
 		}

@@ -91,6 +91,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		}
 		v[0].notNull = v[0].there() // a group is made of rows that are left: PostgreSQL computes nothing over it before
 		v[0].window, v[0].total, v[0].dominated, v[0].pieces, v[0].def = nil, nil, nil, nil, nil
+		v[0].squares = nil
 		g.keys = append(g.keys, groupKey{n, v[0]})
 		g.list = append(g.list, v[0])
 	}
@@ -241,18 +242,18 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 // resummed is the sum of integers of a grouped relation, over coarser groups.
 //
 // Rule: a group moves by what all rows move together, or by Delta in each of Groups rows; where its keys hold those of
-// the relation, or of each part of a UNION ALL, by Place. Proof: a sum is linear; missing rows count as zeros; rows
-// alike in all keys share a place.
+// the relation, or of each part of a UNION ALL, by Place, and Squares stay if one part alone moves. Proof: a sum is
+// linear; missing rows count as zeros; rows alike in all keys share a place.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
-	delta := least(i.Total, times(i.Delta, i.Groups))
+	delta, squares := least(i.Total, times(i.Delta, i.Groups)), (*big.Rat)(nil)
 	for _, k := range g.body.groups() {
 		if k.nulls && within(k.columns, g.told()) {
-			delta = least(delta, i.Place)
+			delta, squares = least(delta, i.Place), i.Squares
 		}
 	}
 	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral}
-	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups, shares: i.shares}
+	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups, Squares: squares, shares: i.shares}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -265,7 +266,8 @@ func (g *grouping) resummed(x value) value {
 // magnitudes of its rows there: m times their number, which is 1 if the group's keys hold a key of the unit's rows; all
 // groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum of
 // integers, or one if the keys are ofUnit. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x
-// has it. Proof: linearity; no more groups than keys have values; of a nested relation at most rows of x are missing.
+// has it. The squares of a sum are those of its argument where the group's keys hold a key of the unit's rows. Proof:
+// linearity; no more groups than keys have values; of a nested relation at most rows of x are missing.
 func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
 	if fn != "count" && (fn != "sum" || f.AggDistinct) {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
@@ -312,6 +314,9 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 		Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups,
 	}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
+	if fn == "sum" && g.body.kind == split && g.body.unique(have, g.inner.presentColumn) {
+		v.influence.Squares = x.squares
+	}
 	v.influence.shares = g.shares(fn == "sum", x, each, filter)
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		if v.typ = "numeric"; x.finite() {

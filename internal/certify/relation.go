@@ -108,7 +108,9 @@ type value struct {
 	holds    []*id     // columns that this one tells
 	moves    *big.Rat  // so many rows of a unit have it other than zero and NULL; nil: no bound but their number
 	// sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
-	total     *big.Rat
+	total *big.Rat
+	// >= 0, and no more than a number whose square, times the rows of a unit, is at most this; nil: not known
+	squares   *big.Rat
 	dominated []dominated // by other columns
 	sum       *summed
 	window    *window

@@ -188,7 +188,7 @@ func forget(f *factor) {
 		o.columns = append([]column(nil), o.columns...)
 		for k := range o.columns {
 			v := &o.columns[k].value
-			v.total, v.moves, v.window, v.pieces = nil, nil, nil, nil
+			v.total, v.squares, v.moves, v.window, v.pieces = nil, nil, nil, nil, nil
 			if v.influence != nil {
 				v.influence = &Influence{}
 			}

@@ -30,7 +30,7 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 			if v.around {
 				v.around, v.unit, v.ident = false, false, ""
 				// it is repeated: what bounds the row around bounds nothing here
-				v.id, v.window, v.total, v.moves = &id{}, nil, nil, nil
+				v.id, v.window, v.total, v.squares, v.moves = &id{}, nil, nil, nil, nil
 			}
 		}
 	}

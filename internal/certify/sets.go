@@ -116,9 +116,9 @@ func merged(a, b value) (value, error) {
 	}
 	switch { // in rows of the other side it is 0
 	case b.influence == nil:
-		v.influence.shares = x.shares
+		v.influence.shares, v.influence.Squares = x.shares, x.Squares
 	case a.influence == nil:
-		v.influence.shares = y.shares
+		v.influence.shares, v.influence.Squares = y.shares, y.Squares
 	}
 	v.public = false
 	return v, nil

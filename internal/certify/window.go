@@ -9,7 +9,8 @@ import (
 
 // window is a window function over the rows that a unit has in a relation.
 type window struct {
-	fn      string // row_number, dense_rank, total (a sum over all rows), running (a sum up to and with this one)
+	// row_number, dense_rank, rows (their number), total (a sum over all rows), running (a sum up to and with this one)
+	fn      string
 	over    *relation
 	order   []*id   // columns by which it is ordered
 	weighed *weight // of running sums and totals of rows
@@ -214,6 +215,9 @@ func (s *scope) aggregateOver(
 	v.id = &id{}
 	v.ofUnit = fn == "count" && len(w.PartitionClause) <= 1 && len(w.OrderClause) == 0 &&
 		w.FrameOptions&frameNonDefault == 0
+	if v.ofUnit && f.AggStar && itself && len(w.PartitionClause) == 1 {
+		v.window = &window{fn: "rows", over: r}
+	}
 	if fn != "sum" || !itself || len(w.PartitionClause) > 1 || !x.finite() {
 		return v, nil
 	}

@@ -100,7 +100,11 @@ func influence(r mechanism.Release) certify.Influence {
 	if r.Total == 0 {
 		total = new(big.Rat).Mul(big.NewRat(r.Sensitivity, 1), big.NewRat(groups, 1))
 	}
-	return certify.Influence{Delta: big.NewRat(r.Sensitivity, 1), Total: total, Groups: big.NewRat(groups, 1)}
+	i := certify.Influence{Delta: big.NewRat(r.Sensitivity, 1), Total: total, Groups: big.NewRat(groups, 1)}
+	if r.Squares > 0 {
+		i.Squares = big.NewRat(r.Squares, 1)
+	}
+	return i
 }
 
 // least takes the smaller of each bound.

@@ -7,7 +7,10 @@ import "math"
 // them are beyond int64.
 type Unit struct {
 	Delta, Total, Row, Groups float64
-	Shared                    bool // the rest of its rows may be in other releases, of which the most expensive is charged
+	// of a selection: it adds one number to each of its groups, whose square times their number is at most this; 0: not
+	// known
+	Squares float64
+	Shared  bool // the rest of its rows may be in other releases, of which the most expensive is charged
 }
 
 // Scalar is one number per group: its exact value is clamped to a range, and noise is drawn anew for each.

@@ -81,8 +81,34 @@ func KeptEpsilon(kept []uint64, one uint64, delta float64) float64 {
 // Selection is what it costs to decide about all groups of a unit that each cost eps.
 func (u Unit) Selection(order, eps float64) float64 { return u.most() * Response(order, eps) * up }
 
-// Threshold is what it costs to decide by Gaussian noise on the numbers of units of all groups, and the δ of a
-// threshold.
+// Threshold is what it costs to decide by noise on the numbers of units of all groups, or on the sums of their weights,
+// and the δ of a threshold: of groups that no other unit is in.
 func (u Unit) Threshold(order float64, n Noise, least float64) (cost, delta float64) {
-	return u.most() * n.Plain(order, 1) * up, u.most() * n.Tail(least-1) * up
+	if !n.valid() || n.endsTooSoon() || !(least >= u.Delta) {
+		return math.Inf(1), 1
+	}
+	cost = u.alike(func(d float64) float64 { return n.Plain(order, d) })
+	return cost, u.alike(func(d float64) float64 { return n.Tail(least - d) })
+}
+
+// Each is the most that a unit adds to each of its groups where these are j.
+func (u Unit) Each(j float64) float64 {
+	if u.Squares == 0 {
+		return u.Delta
+	}
+	return math.Min(u.Delta, math.Floor(math.Sqrt(u.Squares/j)*up))
+}
+
+// alike is the largest j·f(d) over the numbers j of groups to each of which a unit adds d, for f that does not fall:
+// that of every j below 128, and from there on of blocks of them, with the most groups and the largest d of each.
+func (u Unit) alike(f func(d float64) float64) (most float64) {
+	if u.Squares == 0 {
+		return u.most() * f(u.Delta) * up
+	}
+	for j := 1.0; j <= u.most(); {
+		next := j + math.Max(1, math.Floor(j/64))
+		most = math.Max(most, math.Min(next-1, u.most())*f(u.Each(j)))
+		j = next
+	}
+	return most * up
 }

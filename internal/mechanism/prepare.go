@@ -64,7 +64,7 @@ const mechanismBytes = 60 << 10
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
-	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow,
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Squares, r.Layered(), r.Decides, r.Choice, r.PerRow,
 		r.Fraction, r.End, g)
 	p, err := prepared.find(key, func() (*Prepared, error) { return prepare(r, g) })
 	if err != nil && r.Name != "" {
@@ -127,6 +127,8 @@ func check(r *Release, g Guarantee) error {
 		return fmt.Errorf("sensitivity is %d grid steps: it cannot be negative", r.Sensitivity)
 	case r.Sensitivity > limit:
 		return fmt.Errorf("sensitivity is %d grid steps, beyond 2^60: use a coarser grid", r.Sensitivity)
+	case r.Squares < 0 || r.Squares > limit:
+		return fmt.Errorf("squares add up to %d: they must lie between 0 and 2^60", r.Squares)
 	case r.Total < 0 || r.Total > limit:
 		return fmt.Errorf("total sensitivity is %d grid steps: it must lie between 0 and 2^60", r.Total)
 	}

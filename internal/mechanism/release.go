@@ -89,10 +89,13 @@ type Release struct {
 	Row         int64 // how far one row moves it, where Total is Row × the rows of a unit in the whole answer; else 0
 	// releases of one layer (> 0, numbered over the statement) read disjoint rows: one unit's shares of their Totals add
 	// up to 1; 0: alone
-	Layer  int
-	Weight int // share of the statement's ε, which a layer has once (docs/privacy.md P18)
-	Choice Choice
-	Grid   Grid
+	Layer int
+	// Selection: a unit adds the same number to each of its groups, whose square times their number is at most this
+	// (docs/mechanisms.md, section 10); 0: it adds 1
+	Squares int64 `json:",omitempty"`
+	Weight  int   // share of the statement's ε, which a layer has once (docs/privacy.md P18)
+	Choice  Choice
+	Grid    Grid
 	// decides which groups are shown: a denoised one reaches no threshold, and is never 0
 	Decides bool `json:"-"`
 	// 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for

@@ -33,7 +33,7 @@ func (r Range) intervals() []loss.Interval {
 func (r Release) unit() loss.Unit {
 	u := loss.Unit{
 		Delta: float64(max(r.Sensitivity, 1)), Total: float64(r.Total), Row: float64(max(r.Row, 1)),
-		Groups: float64(max(r.Groups, 1)), Shared: r.Layered(),
+		Groups: float64(max(r.Groups, 1)), Squares: float64(r.Squares), Shared: r.Layered(),
 	}
 	if r.Total == 0 {
 		u.Total = u.Delta * u.Groups
@@ -155,11 +155,14 @@ func (p *Prepared) verifyQuantile(u loss.Unit) error {
 }
 
 func (p *Prepared) verifySelection(u loss.Unit) error {
-	if u.Delta > 1 {
+	if u.Delta > 1 && u.Squares == 0 {
 		return errors.New("a unit is one of a group")
 	}
 	switch s := p.units.(type) {
 	case *selector:
+		if u.Squares > 0 {
+			return errors.New("units of other weights than one")
+		}
 		eps := loss.KeptEpsilon(s.pi, selectionOne, p.Delta()/math.Min(u.Groups, u.Total))
 		return covers(p.Curve(), curveOf(func(order float64) float64 { return u.Selection(order, eps) }))
 	case *threshold:

@@ -102,7 +102,7 @@ func (p *Prepared) tooNarrow() bool {
 		}
 		return true
 	case *threshold:
-		p.units = &threshold{kernel: units.kernel, tau: units.tau - 1, sampler: units.sampler}
+		p.units = &threshold{kernel: units.kernel, unit: units.unit, tau: units.tau - 1, sampler: units.sampler}
 		return true
 	}
 	if p.rank != nil {

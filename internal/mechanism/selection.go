@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync"
 
 	"github.com/dpproxy/dpproxy/internal/loss"
 )
@@ -18,36 +19,59 @@ type selection interface {
 }
 
 // prepareSelection shares ε and δ over the groups that one unit may be in. At a finite order it compares optimal
-// selection with a Gaussian threshold of the same divergence (docs/mechanisms.md, section 10).
+// selection with a Gaussian threshold of the same divergence. Sums of weights have a threshold alone, of Laplace noise
+// under pure ε (docs/mechanisms.md, section 10).
 func (p *Prepared) prepareSelection() error {
-	g, groups := p.guarantee, p.task.most()
+	g := p.guarantee
 	if !(g.Delta > 0) {
 		return fmt.Errorf("partition selection needs a delta above 0")
 	}
-	eps, want := g.Epsilon/groups, g.Epsilon*(1-epsMargin)
-	if g.atOrder() {
-		eps = epsilonAt(func(eps float64) float64 { return groups * loss.Response(g.Order, eps) }, groups, want)
+	optimal, err := (*selector)(nil), error(nil)
+	if p.release.Squares == 0 {
+		if optimal, err = p.prepareOptimal(); !g.atOrder() {
+			return err
+		}
 	}
-	optimal, err := newSelector(eps, g.Delta/groups)
-	if err == nil {
-		p.units = optimal
-		p.curve = func() Curve {
-			c := PureCurve(eps).Times(int(groups))
+	noise, order, want := Laplace, math.Inf(1), target(g.Epsilon)
+	if g.atOrder() {
+		noise, order, want = Gaussian, g.Order, g.Epsilon*(1-epsMargin)
+	}
+	u := p.release.unit()
+	noisy := newThreshold(leastNoise(noise, u, order, want), u, g.Delta)
+	if optimal == nil || noisy.tau < optimal.half {
+		p.units = noisy
+		p.curve = sync.OnceValue(func() Curve {
+			c := curveOf(noisy.cost)
 			if !g.atOrder() {
 				c.Pure = g.Epsilon
 			}
 			return c
-		}
-	}
-	if !g.atOrder() {
-		return err
-	}
-	n := newKernel(Gaussian, p.task.orderKappa(Gaussian, Clamp))
-	if noisy := newThreshold(n, g.Delta/groups); err != nil || noisy.tau < optimal.half {
-		p.units = noisy
-		p.curve = func() Curve { return noisy.curve(groups) }
+		})
 	}
 	return nil
+}
+
+// prepareOptimal takes optimal selection.
+func (p *Prepared) prepareOptimal() (*selector, error) {
+	g, groups := p.guarantee, p.task.most()
+	eps := g.Epsilon / groups
+	if g.atOrder() {
+		eps = epsilonAt(func(eps float64) float64 { return groups * loss.Response(g.Order, eps) }, groups,
+			g.Epsilon*(1-epsMargin))
+	}
+	optimal, err := newSelector(eps, g.Delta/groups)
+	if err != nil {
+		return nil, err
+	}
+	p.units = optimal
+	p.curve = func() Curve {
+		c := PureCurve(eps).Times(int(groups))
+		if !g.atOrder() {
+			c.Pure = g.Epsilon
+		}
+		return c
+	}
+	return optimal, nil
 }
 
 // selectionOne is probability 1 in the fixed-point numbers of a selector.
@@ -129,10 +153,19 @@ func (p *Prepared) Select(s *Source, units int64) bool {
 }
 
 // SelectThreshold is the number of units at which a group is kept with probability ½ or more, and the number from which
-// it is kept but for a chance below 1e-9.
+// it is kept but for a chance below 1e-9. Where units weigh the less the more groups they are in, these are in no other.
 func (p *Prepared) SelectThreshold() (half, always int64) {
 	if p.units == nil {
 		return 0, 0
 	}
 	return p.units.thresholds()
+}
+
+// SpreadThreshold is the former number where units are in as many groups as one may be.
+func (p *Prepared) SpreadThreshold() int64 {
+	if t, ok := p.units.(*threshold); ok {
+		return t.spread()
+	}
+	half, _ := p.SelectThreshold()
+	return half
 }

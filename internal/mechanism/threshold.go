@@ -3,20 +3,40 @@ package mechanism
 import (
 	"fmt"
 	"math"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
-// threshold keeps a group if its number of units plus discrete Gaussian noise reaches tau: a group with one unit with
-// probability at most δ, and none without units.
+// threshold keeps a group if its number of units, or the sum of their weights, plus discrete noise reaches tau: the
+// groups of one unit alone with probability at most δ, and none without units.
 type threshold struct {
 	kernel
+	unit    loss.Unit
 	tau     int64
 	sampler *sampler
 }
 
-// newThreshold finds the least tau with P(noise ≥ tau − 1) ≤ delta.
-func newThreshold(n kernel, delta float64) *threshold {
-	enough := leastInteger(math.Ceil(n.reach()), func(m float64) bool { return n.tail(m) <= delta*(1-1e-9) })
-	return &threshold{kernel: n, tau: int64(enough) + 1, sampler: newSampler(n)}
+// leastNoise is that with the largest κ that it finds at which deciding about a unit's groups costs no more than
+// want. Costs are nearly in proportion to κ.
+func leastNoise(noise Noise, u loss.Unit, order, want float64) kernel {
+	f := func(kappa float64) float64 {
+		cost, _ := u.Threshold(order, newKernel(noise, kappa).law(), u.Delta)
+		return cost
+	}
+	lo := want / f(1)
+	for i := 0; i < mostHalvings && f(lo) > want; i++ {
+		lo /= 2
+	}
+	return newKernel(noise, rising(f, lo, 2*lo, want))
+}
+
+// newThreshold finds the least tau at which no group that a unit is alone in is kept but with probability delta.
+func newThreshold(n kernel, u loss.Unit, delta float64) *threshold {
+	tau := leastInteger(math.Ceil(n.reach())+u.Delta, func(tau float64) bool {
+		_, shown := u.Threshold(Orders[0], n.law(), tau)
+		return shown <= delta*(1-1e-9)
+	})
+	return &threshold{kernel: n, unit: u, tau: int64(tau), sampler: newSampler(n)}
 }
 
 // tail bounds P(noise ≥ m), m ≥ 0, from above.
@@ -30,7 +50,13 @@ func (t *threshold) keep(src *Source, units int64) bool {
 
 func (t *threshold) thresholds() (half, always int64) {
 	reach := leastInteger(math.Ceil(t.reach()), func(m float64) bool { return t.tail(m+1) <= 1e-9 })
-	return t.tau, t.tau + int64(reach)
+	of := func(sum float64) int64 { return int64(math.Ceil(sum / t.unit.Delta)) }
+	return of(float64(t.tau)), of(float64(t.tau) + reach)
+}
+
+// spread is the least number of units kept with probability ½ or more that are in as many groups as one may be.
+func (t *threshold) spread() int64 {
+	return int64(math.Ceil(float64(t.tau) / t.unit.Each(t.unit.Groups)))
 }
 
 // CountThreshold decides by a released count of units, or of rows of which every unit has one at most, whether its
@@ -83,11 +109,8 @@ func (p *Prepared) tail() (tail func(m float64) float64, reach float64) {
 	return func(m float64) float64 { return law.sums(m, law.reach()).m0*(1+jointTail) + jointCut }, math.Ceil(law.reach())
 }
 
-// curve is that of the noise in every group; no pure ε bounds it.
-func (t *threshold) curve(groups float64) Curve {
-	c := Curve{Pure: math.Inf(1), Renyi: make([]float64, len(Orders))}
-	for i, a := range Orders {
-		c.Renyi[i] = groups * t.law().Plain(a, 1)
-	}
-	return c
+// cost is the divergence of one order over all groups; Gaussian noise has none of order ∞.
+func (t *threshold) cost(order float64) float64 {
+	cost, _ := t.unit.Threshold(order, t.law(), float64(t.tau))
+	return cost
 }

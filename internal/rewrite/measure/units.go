@@ -44,6 +44,9 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"},
 			query.Output{X: u.hash(), Name: "h"})
 		if t.k.ManyGroupsPerUnit {
+			if t.k.Weighs() {
+				kept = append(kept, named(unitsAlias, "n_groups")...)
+			}
 			for _, i := range u.totals {
 				kept = append(kept, named(unitsAlias, total(i))...)
 			}
@@ -111,7 +114,8 @@ func (u *units) picked(from query.Query, columns []string) (query.Query, []query
 // oneByOne is the frame of a running sum. Without it, groups that the order takes for equal would be added at once.
 const oneByOne = query.Raw("ROWS UNBOUNDED PRECEDING")
 
-// windows adds up over the groups of a unit: its rows n_all, those up to a group n_upto, and totals t1….
+// windows adds up over the groups of a unit: their number n_groups, its rows n_all, those up to a group n_upto, and
+// totals t1….
 func (u *units) windows() []query.Output {
 	if !u.k.ManyGroupsPerUnit {
 		return nil
@@ -121,6 +125,9 @@ func (u *units) windows() []query.Output {
 		return query.Over{Call: query.F("sum({})", x), Partition: unit}
 	}
 	var out []query.Output
+	if u.k.Weighs() {
+		out = append(out, query.Output{X: query.Over{Call: query.Raw("count(*)"), Partition: unit}, Name: "n_groups"})
+	}
 	if u.weighed {
 		all, upto := over(u.weight()), over(u.weight())
 		upto.Order, upto.Frame = columns(unitsAlias, u.groupNames()), oneByOne
@@ -185,12 +192,19 @@ func (u *units) hash() query.Scalar {
 	return query.F("({} & 9223372036854775807)::pg_catalog.numeric", hash)
 }
 
-// number counts the units of a group: those that count there.
+// number counts the units of a group, those that count there, or adds up their weights.
 func (u *units) number() query.Scalar {
-	if !u.weighed || !u.k.ManyGroupsPerUnit {
-		return query.Raw("count(*)")
+	n := query.Scalar(query.Raw("count(*)"))
+	if u.k.Weighs() {
+		n = query.F("sum({})", query.SelectionWeight{Groups: unitsAlias.Column("n_groups")})
 	}
-	return query.Aggregate{Call: query.Raw("count(*)"), Where: query.F("{} > 0", keptRows)}
+	if u.weighed && u.k.ManyGroupsPerUnit {
+		n = query.Aggregate{Call: n, Where: query.F("{} > 0", keptRows)}
+	}
+	if u.k.Weighs() {
+		n = query.F("COALESCE({}, 0)", n)
+	}
+	return n
 }
 
 // byRows prints the i-th integer of a unit in a group as of the rows that it counts with. A sum given its count is

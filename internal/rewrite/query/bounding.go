@@ -46,6 +46,18 @@ type UnitWeight struct {
 
 func (r UnitWeight) write(w *writer) { F("LEAST({}, {})::pg_catalog.int4", r.Rows, r.Most).write(w) }
 
+// WholeWeight is the weight, in steps, of a unit that is in one group alone.
+const WholeWeight = 1 << 20
+
+// SelectionWeight is what a unit weighs in each of its Groups for a selection: WholeWeight over their root, rounded
+// down.
+type SelectionWeight struct{ Groups Scalar }
+
+func (s SelectionWeight) write(w *writer) {
+	F("pg_catalog.floor({} / pg_catalog.sqrt(({})::pg_catalog.float8))::pg_catalog.int8", int64(WholeWeight),
+		s.Groups).write(w)
+}
+
 // UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows
 // to Kept, and rounds it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept. With
 // numbers of other rows before it, which are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together

@@ -365,15 +365,25 @@ func (k *Block) selectBy() int {
 	return 0
 }
 
-// SelectRelease returns the partition selection on the number of units; nil where the keys are declared.
+// Weighs says that groups are selected by sums of weights, 1/√n of a unit that is in n of them: so each unit moves all
+// groups together by a vector of length 1.
+func (k *Block) Weighs() bool { return k.Selected && k.SelectBy == 0 && k.MaxPartitionsContributed > 1 }
+
+// SelectRelease returns the partition selection on the number of units, or on the sum of their weights; nil where the
+// keys are declared.
 func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
 		return nil
 	}
-	return &mechanism.Release{
+	r := mechanism.Release{
 		Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{
 			{Lo: 0, Hi: mechanism.NoUpper},
 		}, Sensitivity: 1, Total: k.MaxPartitionsContributed,
 		Groups: int(k.MaxPartitionsContributed), Weight: askedWeight, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1},
 	}
+	if k.Weighs() {
+		r.Sensitivity, r.Squares, r.Grid.Step = query.WholeWeight, query.WholeWeight*query.WholeWeight, 1./query.WholeWeight
+		r.Total *= query.WholeWeight
+	}
+	return &r
 }
