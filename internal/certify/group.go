@@ -242,14 +242,18 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 // resummed is the sum of integers of a grouped relation, over coarser groups.
 //
 // Rule: a group moves by what all rows move together, or by Delta in each of Groups rows; where its keys hold those of
-// the relation, or of each part of a UNION ALL, by Place, and Squares stay if one part alone moves. Proof: a sum is
-// linear; missing rows count as zeros; rows alike in all keys share a place.
+// the relation, or of each part of a UNION ALL, by Place, and by Delta where Squares are known. Proof: a sum is linear;
+// missing rows count as zeros; rows alike in all keys share a place. Where Squares are known one part alone moves, whose
+// rows differ in its keys.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
 	delta, squares := least(i.Total, times(i.Delta, i.Groups)), (*big.Rat)(nil)
 	for _, k := range g.body.groups() {
 		if k.nulls && within(k.columns, g.told()) {
-			delta, squares = least(delta, i.Place), i.Squares
+			delta = least(delta, i.Place)
+			if squares = i.Squares; squares != nil {
+				delta = least(delta, i.Delta)
+			}
 		}
 	}
 	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral}

@@ -114,7 +114,7 @@ func merged(a, b value) (value, error) {
 		Delta: most(x.Delta, y.Delta), Place: plus(x.Place, y.Place), Total: plus(x.Total, y.Total),
 		Groups: plus(x.Groups, y.Groups),
 	}
-	switch { // in rows of the other side it is 0
+	switch { // in rows of the other side it is 0, and does not move
 	case b.influence == nil:
 		v.influence.shares, v.influence.Squares = x.shares, x.Squares
 	case a.influence == nil:

@@ -40,7 +40,7 @@ type calibrated struct {
 }
 
 // selects gives the number of units from which on a group is shown with probability ½ or more, and from which on but
-// for a chance below 1e-9. false: the groups are declared.
+// for a chance below 1e-9, if they are in no other. false: the groups are declared.
 func selects(b gate.Mechanisms) (half, always int64, ok bool) {
 	switch {
 	case b.Selection != nil:
@@ -171,7 +171,7 @@ func (p price) calibrate(ctx context.Context, plan *rewrite.Plan, b statementBud
 	}
 	for i := range plan.Blocks {
 		wanted := b.wantedAverages(&plan.Blocks[i])
-		block, err := p.calibrateBlock(ctx, &plan.Blocks[i], wanted, out.later, b)
+		block, err := p.calibrateBlock(ctx, plan, i, wanted, out.later, b)
 		if err != nil {
 			return nil, err
 		}
@@ -249,12 +249,13 @@ func (p *calibrated) ownMargins() bool {
 }
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
-func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later,
+func (p price) calibrateBlock(ctx context.Context, plan *rewrite.Plan, at int, wanted map[int]float64, l later,
 	b statementBudget,
 ) (out gate.Mechanisms, err error) {
+	block, delta := &plan.Blocks[at], b.deltaOf(plan)
 	if block.Select != nil && block.SelectBy == 0 {
 		g := p.divide(max(block.Select.Weight, 1), l.whole.total)
-		g.Delta = b.selectionDelta
+		g.Delta = delta
 		if out.Selection, err = mechanism.Prepare(*block.Select, g); err != nil {
 			return out, fmt.Errorf("partition selection: %w", err)
 		}
@@ -267,7 +268,7 @@ func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, wanted 
 		return out, err
 	}
 	out.By = block.SelectBy - 1
-	threshold, err := out.Releases[out.By].CountThreshold(b.selectionDelta)
+	threshold, err := out.Releases[out.By].CountThreshold(delta)
 	out.Threshold = &threshold
 	return out, err
 }
@@ -281,7 +282,7 @@ func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
 	for _, it := range p.items(of) {
 		block, r := &p.Plan.Blocks[it.Block], p.Plan.Blocks[it.Block].Select
 		if it.Release == gate.Selection {
-			charge.SelectionDelta += p.budget.selectionDelta
+			charge.SelectionDelta += p.budget.deltaOf(p.Plan)
 		} else {
 			r = &block.Releases[it.Release]
 		}
@@ -315,7 +316,7 @@ func (p *calibrated) expectedLoss(b statementBudget) float64 {
 	sum := 0.0
 	for i, block := range p.Plan.Blocks {
 		if half, _, ok := selects(p.Mechanisms[i]); ok {
-			e := math.Sqrt2 * float64(half) / math.Log(1/b.selectionDelta)
+			e := math.Sqrt2 * float64(half) / math.Log(1/b.deltaOf(p.Plan))
 			sum += e * e
 		}
 		for j, r := range block.Releases {

@@ -307,7 +307,7 @@ func TestDescribedSelections(t *testing.T) {
 	if err != nil || ways[0].price.Order == 0 {
 		t.Fatalf("no price at a finite order: %v", err)
 	}
-	const want = "partition selection: a group appears with probability 1/2 or more from 31 units on, and but for a chance below 1e-9 from 59 on"
+	const want = "partition selection: a group appears with probability 1/2 or more from 28 units on, and but for a chance below 1e-9 from 56 on"
 	if got := describeSelection(ways[0], 0).Mechanism; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -336,7 +336,7 @@ func TestCountsDecide(t *testing.T) {
 	if noise := p.Mechanisms[0].Releases[0].Chosen().RMSEAverage; !ok || half > 24 || half > was*2/3 || noise > 1.5 {
 		t.Errorf("shown from %d on, noise %g; with a selection of its own from %d on", half, noise, was)
 	}
-	if p.charge.SelectionDelta != budget.selectionDelta || p.epsilon != 1 {
+	if p.charge.SelectionDelta != budget.deltaOf(alone) || p.epsilon != 1 {
 		t.Errorf("charged for ε %g and δ %g", p.epsilon, p.charge.SelectionDelta)
 	}
 	m := measured{

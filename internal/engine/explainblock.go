@@ -56,6 +56,7 @@ type chargeInfo struct {
 	Groups      int            `json:"groups_per_unit"`
 	Row         int64          `json:"row"`
 	Layer       int            `json:"layer"`
+	Squares     int64          `json:"squares,omitempty"`
 	Family      int            `json:"family,omitempty"`
 }
 
@@ -85,7 +86,7 @@ func describeCharge(r mechanism.Release) chargeInfo {
 	}
 	info := chargeInfo{
 		Name: r.Name, Kind: r.Kind, Sensitivity: r.Sensitivity, Total: total, Groups: max(r.Groups, 1),
-		Row: r.Row, Layer: r.Layer,
+		Row: r.Row, Layer: r.Layer, Squares: r.Squares,
 	}
 	if r.InFamily() {
 		info.Family = r.Family

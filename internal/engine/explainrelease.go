@@ -98,7 +98,7 @@ func describeSelection(c *calibrated, block int) releaseInfo {
 	b := c.Mechanisms[block]
 	info := describeCharged(*c.Plan.Blocks[block].Select)
 	half, always, _ := selects(b)
-	decides := ""
+	decides, spread := "", c.spread(block)
 	if b.Selection != nil {
 		info.Price = c.price.info(b.Selection.Epsilon())
 	} else {
@@ -106,8 +106,11 @@ func describeSelection(c *calibrated, block int) releaseInfo {
 		decides = fmt.Sprintf("by the released value of %s, with no noise of its own; ",
 			c.Plan.Blocks[block].Releases[b.By].Name)
 	}
+	if spread != "" {
+		decides = "units weigh 1/sqrt(their groups); "
+	}
 	info.Mechanism = fmt.Sprintf(
-		"partition selection: %sa group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", decides, half, always)
+		"partition selection: %sa group appears with probability 1/2 or more from %d units on%s, and but for a chance below 1e-9 from %d on", decides, half, spread, always)
 	return info
 }
 

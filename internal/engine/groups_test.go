@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,17 @@ func TestGroupHints(t *testing.T) {
 	if diff := cmp.Diff([]string{want}, p.groupHints()); diff != "" || emptyGroups(p.Plan) != "" {
 		t.Error(diff, emptyGroups(p.Plan))
 	}
+	weighed := *selected.Select
+	weighed.Sensitivity, weighed.Squares, weighed.Groups, weighed.Total = 1<<20, 1<<40, 20, 20<<20
+	if p.Mechanisms[0].Selection, err = mechanism.Prepare(weighed, mechanism.Guarantee{Epsilon: .5, Delta: 1e-9}); err != nil {
+		t.Fatal(err)
+	}
+	p.Plan.Blocks[0].Select = &weighed
+	const some = "Groups of fewer than about 207 units (patient) that are in no other group (923 where each is in 20) are not shown"
+	if got := p.groupHints(); len(got) != 1 || !strings.HasPrefix(got[0], some) {
+		t.Error(got)
+	}
+	p.Plan.Blocks[0].Select, p.Mechanisms[0].Selection = selected.Select, selection
 	for most, refused := range map[int64]bool{0: false, half - 1: true, half: false} {
 		p.Plan.Blocks[0].MostRows = most
 		if err := p.checkThreshold(); (err != nil) != refused {

@@ -230,25 +230,37 @@ func emptyGroups(plan *rewrite.Plan) string {
 }
 
 // threshold is the greatest number of units below which a group of a partition selection is not shown more often than
-// it is, and the kind of unit; 0 where there is no selection.
-func (p *calibrated) threshold() (units int64, unit string) {
-	for i, block := range p.Mechanisms {
-		if half, _, ok := selects(block); ok && half > units {
-			units, unit = half, p.Plan.Blocks[i].Unit
+// it is, and its block; 0 where there is no selection.
+func (p *calibrated) threshold() (units int64, block int) {
+	for i, m := range p.Mechanisms {
+		if half, _, ok := selects(m); ok && half > units {
+			units, block = half, i
 		}
 	}
-	return units, unit
+	return units, block
+}
+
+// spread says of a block whose units weigh the less the more groups they are in what a threshold is for those that are
+// in as many as one may be; empty: they weigh the same.
+func (p *calibrated) spread(block int) string {
+	r := p.Plan.Blocks[block].Select
+	if r == nil || r.Squares == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" that are in no other group (%d where each is in %d)",
+		p.Mechanisms[block].Selection.SpreadThreshold(), r.Groups)
 }
 
 // groupHints says which groups an answer has that PostgreSQL does not have, or lacks. It follows from the plan alone.
 func (p *calibrated) groupHints() []string {
 	var hints []string
-	if units, unit := p.threshold(); units > 0 {
+	if units, block := p.threshold(); units > 0 {
 		hints = append(
 			hints,
 			fmt.Sprintf(
-				"Groups of fewer than about %d units (%s) are not shown: the keys have no declared values, so partition selection decides. "+
-					"Group by columns with declared values, or ask the administrator to declare them (values).", units, unit))
+				"Groups of fewer than about %d units (%s)%s are not shown: the keys have no declared values, so partition selection decides. "+
+					"Group by columns with declared values, or ask the administrator to declare them (values).", units,
+				p.Plan.Blocks[block].Unit, p.spread(block)))
 	}
 	if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Compared }) {
 		hints = append(

@@ -17,7 +17,7 @@ type statementBudget struct {
 	most           float64 // nominal: the statement's epsilon_max
 	method         policy.Method
 	room           accounting.Room
-	selectionDelta float64       // of each partition selection; 0 under pure accounting
+	selectionDelta float64       // of all partition selections (δ_sel); 0 under pure accounting
 	margin         *wantedMargin // dpproxy.margin; nil: none is set
 }
 
@@ -151,10 +151,26 @@ func (b statementBudget) holds(c ledger.Charge) int {
 func (b statementBudget) fits(share, selectionDelta float64) int {
 	most := accounting.Fits(share)
 	if selectionDelta > 0 {
-		selections := math.Round(selectionDelta / b.selectionDelta)
-		most = min(most, ledger.SelectionUses/int(selections))
+		most = min(most, accounting.Fits(selectionDelta/b.selectionDelta))
 	}
 	return most
+}
+
+// leastSelection is the least part of δ_sel that a partition selection takes.
+const leastSelection = 1. / 1000
+
+// deltaOf returns the δ of each partition selection of a plan. All of them together take the part of δ_sel that the
+// statement takes of the whole budget, so that δ_sel lasts as long as that does; or each a thousandth, if that is more.
+func (b statementBudget) deltaOf(plan *rewrite.Plan) float64 {
+	selections := 0.0
+	for _, block := range plan.Blocks {
+		if block.Select != nil {
+			selections++
+		}
+	}
+	share, _ := b.room.Share(mechanism.LaplaceCurve(b.epsilon))
+	part := math.Min(1, share*(1-shareRounding)) / math.Max(1, selections)
+	return b.selectionDelta * math.Max(part, leastSelection)
 }
 
 // paidBy returns what a curve costs at the order of the price.

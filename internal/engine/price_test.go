@@ -391,3 +391,28 @@ func TestStatementsWithoutNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestDeltaLasts: selections of all statements that a budget's ε pays for fit into δ_sel, however many of them a
+// statement has, and none takes less than a thousandth of it.
+func TestDeltaLasts(t *testing.T) {
+	for _, total := range []float64{1, 20, 500} {
+		for _, epsilon := range []float64{.01, .1, .5, 1} {
+			for selections := range 4 {
+				b, plan := budgetOf(policy.RDP, total, epsilon), &rewrite.Plan{}
+				for range selections {
+					plan.Blocks = append(plan.Blocks, rewrite.Block{Select: &mechanism.Release{}})
+				}
+				share, _ := b.room.Share(mechanism.LaplaceCurve(epsilon))
+				statements, each := accounting.Fits(share), b.deltaOf(plan)
+				spent := each * float64(statements*selections)
+				if least := b.selectionDelta / 1000; each < least || each > least*(1+1e-9) && spent > b.selectionDelta {
+					t.Errorf("%g of %g: %d statements with %d selections of %g take %g of %g", epsilon, total, statements,
+						selections, each, spent, b.selectionDelta)
+				}
+				if most := b.fits(share, each*float64(selections)); selections == 1 && most < min(statements, 1000) {
+					t.Errorf("%g of %g: %d of %d statements", epsilon, total, most, statements)
+				}
+			}
+		}
+	}
+}

@@ -53,16 +53,12 @@ func ConfigOf(p *policy.Policy) Config {
 	return c
 }
 
-// SelectionUses is the number of partition selections that an analyst's δ_sel pays for.
-const SelectionUses = 1000
-
-// SelectionDelta returns the δ of one partition selection by an analyst: a thousandth of their δ_sel, and 0 under pure
-// accounting.
+// SelectionDelta returns an analyst's δ_sel: the δ of all their partition selections, and 0 under pure accounting.
 func (c Config) SelectionDelta(analyst string) float64 {
 	if c.Method == policy.Pure {
 		return 0
 	}
-	return c.Analysts[analyst].Delta * c.SelectionDeltaShare / SelectionUses
+	return c.Analysts[analyst].Delta * c.SelectionDeltaShare
 }
 
 // Validate returns one error that names every problem.

@@ -118,3 +118,25 @@ func TestKeptEpsilon(t *testing.T) {
 		}
 	}
 }
+
+// TestAlike: the most over numbers of groups is no less than at any of them, and hardly more.
+func TestAlike(t *testing.T) {
+	for _, k := range []float64{1, 2, 20, 127, 128, 129, 5000} {
+		for name, f := range map[string]func(d float64) float64{
+			"tail":  func(d float64) float64 { return Noise{Law: Gaussian, Kappa: 2e-7}.Tail(8000 - d) },
+			"line":  func(d float64) float64 { return d },
+			"plain": func(d float64) float64 { return Noise{Law: Laplace, Kappa: 1e-3}.Plain(3, d) },
+		} {
+			const whole = 1 << 10
+			u := Unit{Delta: whole, Total: whole * k, Row: 1, Groups: k, Squares: whole * whole}
+			worst := 0.0
+			for j := 1.0; j <= k; j++ {
+				d := math.Floor(whole / math.Sqrt(j))
+				worst = math.Max(worst, j*f(d))
+			}
+			if got := u.alike(f); got < worst || got > worst*1.03 {
+				t.Errorf("%s, %g groups: %g, by enumeration %g", name, k, got, worst)
+			}
+		}
+	}
+}

@@ -26,6 +26,10 @@ func randomRelease(r *rand.Rand) Release {
 	switch out.Kind {
 	case Selection:
 		out.Sensitivity, out.Row, out.Total = 1, 0, 0
+		if rows%2 == 0 { // by weights
+			out.Sensitivity = 1 + rows*rows*rows
+			out.Squares = out.Sensitivity * out.Sensitivity
+		}
 	case Scalar:
 		if r.IntN(3) == 0 {
 			last := out.Range[0].Hi

@@ -76,6 +76,23 @@ func roundedUp(x query.Scalar) query.Scalar {
 	return x
 }
 
+// wholeWeight lets a unit weigh as much in each of its groups as in one alone.
+func wholeWeight(x query.Scalar) query.Scalar {
+	if _, ok := x.(query.SelectionWeight); ok {
+		return query.Integer(query.WholeWeight)
+	}
+	return x
+}
+
+// fewerGroups leaves one of a unit's groups out of their number.
+func fewerGroups(x query.Scalar) query.Scalar {
+	if w, ok := x.(query.SelectionWeight); ok {
+		w.Groups = query.F("GREATEST({} - 1, 1)", w.Groups)
+		return w
+	}
+	return x
+}
+
 // perGroup adds up over one group of a unit what it has to add up over all.
 func perGroup(x query.Scalar) query.Scalar {
 	if o, ok := x.(query.Over); ok && len(o.Partition) == 1 && strings.HasPrefix(query.Key(o.Call), "sum(") {

@@ -359,13 +359,16 @@ func compare(k *rewrite.Block, a, b *exact) string {
 		names[n] = true
 	}
 	if k.Select != nil {
-		moved := 0
+		moved, furthest := 0, int64(0)
 		for n := range names {
 			d := distance(a.units[n], b.units[n])
-			if d > 1 {
+			if d > k.Select.Sensitivity {
 				return fmt.Sprintf("the number of units of a group moves by %d", d)
 			}
-			moved += int(min(d, 1))
+			moved, furthest = moved+int(min(d, 1)), max(furthest, d)
+		}
+		if s := k.Select.Squares; s > 0 && furthest*furthest > s/int64(max(moved, 1)) {
+			return fmt.Sprintf("weights of units move %d groups by %d", moved, furthest)
 		}
 		if moved > k.Select.Groups || int64(moved) > k.Select.Total {
 			return fmt.Sprintf("the number of units moves in %d groups, declared %d", moved, k.Select.Groups)

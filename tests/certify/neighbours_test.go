@@ -96,7 +96,7 @@ func compared(outputs []certify.Output, a, b answered, alike bool) (problem stri
 		if o.Kind != certify.Integer {
 			continue
 		}
-		places, total, groups := map[string]*big.Rat{}, new(big.Rat), new(big.Rat)
+		places, total, groups, furthest := map[string]*big.Rat{}, new(big.Rat), new(big.Rat), new(big.Rat)
 		for key := range union(left, right) {
 			d := new(big.Rat).Sub(left[key].at(i), right[key].at(i))
 			if d.Abs(d).Sign() == 0 {
@@ -105,6 +105,9 @@ func compared(outputs []certify.Output, a, b answered, alike bool) (problem stri
 			moves = true
 			groups.Add(groups, big.NewRat(1, 1))
 			total.Add(total, d)
+			if above(d, furthest) {
+				furthest = d
+			}
 			place := left[key].place + right[key].place
 			if left[key].values != nil {
 				place = left[key].place
@@ -123,9 +126,10 @@ func compared(outputs []certify.Output, a, b answered, alike bool) (problem stri
 					true
 			}
 		}
-		if above(total, o.Total) || above(groups, o.Groups) {
-			return fmt.Sprintf("output %d moves by %s in all, in %s groups, certified %s", i+1, total.RatString(),
-				groups.RatString(), o.Influence), true
+		squares := new(big.Rat).Mul(furthest, furthest)
+		if above(total, o.Total) || above(groups, o.Groups) || above(squares.Mul(squares, groups), o.Squares) {
+			return fmt.Sprintf("output %d moves by %s in all, by %s in one of %s groups, certified %s", i+1, total.RatString(),
+				furthest.RatString(), groups.RatString(), o.Influence), true
 		}
 	}
 	return "", moves

@@ -20,13 +20,14 @@ func TestSelectionHasItsOwnDelta(t *testing.T) {
 			c.Analysts["alice"] = policy.Budget{Epsilon: 1e6, Delta: delta}
 			s := open(c)
 			charge := ledgertest.PureCharge(0.1)
-			charge.SelectionDelta = c.SelectionDelta("alice")
-			charges := make([]ledger.Charge, ledger.SelectionUses)
+			const uses = 1000
+			charge.SelectionDelta = c.SelectionDelta("alice") / uses
+			charges := make([]ledger.Charge, uses)
 			for i := range charges {
 				charges[i] = charge
 			}
 			if _, err := s.Spend(ctx, "alice", charges); err != nil {
-				t.Fatalf("%d selections at δ = %v: %v", ledger.SelectionUses, delta, err)
+				t.Fatalf("%d selections at δ = %v: %v", uses, delta, err)
 			}
 			_, err := s.Spend(ctx, "alice", []ledger.Charge{charge})
 			ledgertest.WantCode(t, err, "53400")
@@ -46,7 +47,7 @@ func TestSelectionHasItsOwnDelta(t *testing.T) {
 		}
 	})
 	if d := ledgertest.PureConfig(1).SelectionDelta("alice"); d != 0 {
-		t.Errorf("a selection under pure accounting has δ = %v", d)
+		t.Errorf("selections under pure accounting have δ = %v", d)
 	}
 }
 

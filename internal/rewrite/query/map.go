@@ -40,6 +40,9 @@ func (m Map) OfScalar(x Scalar) Scalar {
 	case UnitWeight:
 		v.Rows = m.OfScalar(v.Rows)
 		x = v
+	case SelectionWeight:
+		v.Groups = m.OfScalar(v.Groups)
+		x = v
 	case UnitShare:
 		v.X, v.Rows, v.Kept, v.Before, v.Hash = m.OfScalar(v.X), m.OfScalar(v.Rows), m.OfScalar(v.Kept),
 			m.scalars(v.Before), m.OfScalar(v.Hash)
