@@ -240,7 +240,11 @@ func TestThresholdTable(t *testing.T) {
 		groups            int
 		rho               float64
 		optimal, gaussian int64
-	}{{1, .05, 102, 50}, {1, .3, 35, 21}, {5, .05, 257, 115}, {5, .3, 106, 48}, {50, .05, 903, 390}, {50, .3, 392, 160}} {
+		weighed           int64 // 0: by number alone
+	}{
+		{1, .05, 102, 50, 0}, {1, .3, 35, 21, 0}, {5, .05, 257, 115, 52}, {5, .3, 106, 48, 22}, {50, .05, 903, 390, 56},
+		{50, .3, 392, 160, 23},
+	} {
 		p, err := Prepare(Release{Kind: Selection, Groups: c.groups}, Guarantee{Epsilon: c.rho, Delta: 1e-6, Order: 10})
 		if err != nil {
 			t.Fatal(err)
@@ -252,6 +256,16 @@ func TestThresholdTable(t *testing.T) {
 		}
 		if half, _ := p.SelectThreshold(); half != c.gaussian || s.half != c.optimal {
 			t.Errorf("%d groups, %g: %d, optimal %d", c.groups, c.rho, half, s.half)
+		}
+		if c.weighed == 0 {
+			continue
+		}
+		w, err := Prepare(byWeights(c.groups, 1<<20), Guarantee{Epsilon: c.rho, Delta: 1e-6, Order: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if half, _ := w.SelectThreshold(); half != c.weighed || w.SpreadThreshold() != c.gaussian {
+			t.Errorf("%d groups, %g, by weights: %d to %d", c.groups, c.rho, half, w.SpreadThreshold())
 		}
 	}
 }

@@ -39,10 +39,14 @@ func TestWeightsArePrivate(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := p.units.(*threshold)
-			reach := math.Ceil(60 * s.scale())
-			total := 2*mass(s.kernel, 1, reach) + 1
-			keep := func(n int64) float64 { return mass(s.kernel, float64(s.tau-n), reach) / total }
-			drop := func(n int64) float64 { return mass(s.kernel, float64(n-s.tau+1), reach) / total }
+			reach := int64(60 * s.scale())
+			from := []float64{0} // by reach − d, the mass of d and all above
+			for d := reach; d >= -reach; d-- {
+				from = append(from, from[len(from)-1]+math.Exp(s.log(float64(d))))
+			}
+			above := func(d int64) float64 { return from[min(max(reach-d, -1), 2*reach)+1] / from[2*reach+1] }
+			keep := func(n int64) float64 { return above(s.tau - n) }
+			drop := func(n int64) float64 { return above(n - s.tau + 1) }
 			alone, lower := 0.0, 0.0
 			for j := 1; j <= k; j++ {
 				alone = math.Max(alone, float64(j)*keep(weight(whole, j)))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"sort"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ const (
 	days      = 1095 // of three years; a patient has one visit on a day, 3 in a month, and one with each code
 	inMonth   = 3
 	codes     = 2000
+	skew      = .75      // a diagnosis, one of as many, is the more rare by its rank to this power
 	seed      = 20260101 // makes the people the same in every run
 )
 
@@ -27,7 +29,7 @@ const peopleSchema = `
 CREATE TABLE patients (id bigint PRIMARY KEY, age int NOT NULL);
 CREATE TABLE payments (customer_id bigint NOT NULL, amount numeric(5,2) NOT NULL);
 CREATE TABLE visits (patient_id bigint NOT NULL REFERENCES patients, ward text NOT NULL, cost numeric(10,2) NOT NULL, minutes int NOT NULL,
-	visited date NOT NULL, code int NOT NULL, month int NOT NULL, urgent bool NOT NULL);`
+	visited date NOT NULL, code int NOT NULL, month int NOT NULL, urgent bool NOT NULL, diagnosis text NOT NULL);`
 
 func wardName(i int) string { return fmt.Sprintf("w%d", i) }
 
@@ -41,12 +43,13 @@ func wardList() string {
 
 // loadPeople makes 20,000 patients with 1 to 20 visits each, about 5 on average and most of them in the patient's own
 // ward. Costs are log-normal with a mean of about 1,700, minutes exponential with a mean of about 45; days and codes
-// are any that the patient has not had.
+// are any that the patient has not had; diagnoses follow Zipf's law.
 func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, peopleSchema); err != nil {
 		return err
 	}
 	r, places := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 3))
+	diagnosis := zipf(rand.New(rand.NewPCG(seed, 4)))
 	var patients, visits [][]any
 	for id := range int64(people) {
 		patients = append(patients, []any{id, int32(min(max(47+22*r.NormFloat64(), 0), 110))})
@@ -60,13 +63,15 @@ func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 			cost := pgtype.Numeric{Int: big.NewInt(cents), Exp: -2, Valid: true}
 			visited, code := had.next(places)
 			minutes, n := int32(min(45*r.ExpFloat64(), 600)), len(visits)
-			visits = append(visits, []any{id, wardName(ward), cost, minutes, visited, code, int32(1 + n%12), n%7 < 2})
+			visits = append(visits, []any{
+				id, wardName(ward), cost, minutes, visited, code, int32(1 + n%12), n%7 < 2, diagnosis(),
+			})
 		}
 	}
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"patients"}, []string{"id", "age"}, pgx.CopyFromRows(patients)); err != nil {
 		return err
 	}
-	columns := []string{"patient_id", "ward", "cost", "minutes", "visited", "code", "month", "urgent"}
+	columns := []string{"patient_id", "ward", "cost", "minutes", "visited", "code", "month", "urgent", "diagnosis"}
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"visits"}, columns, pgx.CopyFromRows(visits)); err != nil {
 		return err
 	}
@@ -100,6 +105,17 @@ func (c calendar) next(r *rand.Rand) (day time.Time, code int32) {
 			return day, code
 		}
 	}
+}
+
+// zipf draws diagnoses.
+func zipf(r *rand.Rand) func() string {
+	upTo := make([]float64, codes)
+	all := 0.0
+	for i := range upTo {
+		all += math.Pow(float64(i+1), -skew)
+		upTo[i] = all
+	}
+	return func() string { return fmt.Sprintf("d%04d", sort.SearchFloat64s(upTo, all*r.Float64())) }
 }
 
 // prices says how many of 16,000 payments have each price, from 0.99 on, as in the sample database Pagila.

@@ -22,6 +22,7 @@ var rows = []row{
 	{"demo", demoRow},
 	{"grouped", groupedRow},
 	{"fine", fineRow},
+	{"shown", shownRow},
 	{"single", singleRow},
 	{"variance", varianceRow},
 	{"quantiles", quantilesRow},
