@@ -253,9 +253,9 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 // weightOfUnit is the form selectionWeight: a number of a unit, whose square times its rows is s² at most.
 //
 // Rule: n = count(*) OVER (PARTITION BY unit), 1 <= s <= 2^20. Then the value w >= 0 is the same in all rows of a unit,
-// and w²·n <= s². Proof: n is exact, as it is below 2^53; sqrt and / are rounded to the nearest, so s / sqrt(n) is at most
-// (1 + 2^-51)·s/√n, and w²·n <= (1 + 2^-49)·s² < s² + 1, both whole. n >= 1, as it counts the row itself. Dropping rows
-// makes w²·n no larger.
+// and w²·n <= s². Proof: n is exact, as it is below 2^53; sqrt and / are rounded to the nearest, so s / sqrt(n) is at
+// most (1 + 2^-51)·s/√n, and w²·n <= (1 + 2^-49)·s² < s² + 1, both whole. n >= 1, as it counts the row itself. Dropping
+// rows makes w²·n no larger.
 func (s *scope) weightOfUnit(n *pg.Node) (value, bool) {
 	h := selectionWeight.of(n)
 	if h == nil || s.windows == nil || s.windows.kind != split {

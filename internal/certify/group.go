@@ -243,8 +243,8 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 //
 // Rule: a group moves by what all rows move together, or by Delta in each of Groups rows; where its keys hold those of
 // the relation, or of each part of a UNION ALL, by Place, and by Delta where Squares are known. Proof: a sum is linear;
-// missing rows count as zeros; rows alike in all keys share a place. Where Squares are known one part alone moves, whose
-// rows differ in its keys.
+// missing rows count as zeros; rows alike in all keys share a place. Where Squares are known one part alone moves, and
+// its rows differ in its keys.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
 	delta, squares := least(i.Total, times(i.Delta, i.Groups)), (*big.Rat)(nil)
@@ -257,7 +257,9 @@ func (g *grouping) resummed(x value) value {
 		}
 	}
 	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral}
-	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups, Squares: squares, shares: i.shares}
+	v.influence = &Influence{
+		Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups, Squares: squares, shares: i.shares,
+	}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}

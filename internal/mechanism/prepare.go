@@ -64,8 +64,8 @@ const mechanismBytes = 60 << 10
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
-	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Squares, r.Layered(), r.Decides, r.Choice, r.PerRow,
-		r.Fraction, r.End, g)
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Squares, r.Layered(), r.Decides,
+		r.Choice, r.PerRow, r.Fraction, r.End, g)
 	p, err := prepared.find(key, func() (*Prepared, error) { return prepare(r, g) })
 	if err != nil && r.Name != "" {
 		err = fmt.Errorf("%s: %w", r.Name, err)

@@ -153,7 +153,8 @@ func (p *Prepared) Select(s *Source, units int64) bool {
 }
 
 // SelectThreshold is the number of units at which a group is kept with probability ½ or more, and the number from which
-// it is kept but for a chance below 1e-9. Where units weigh the less the more groups they are in, these are in no other.
+// it is kept but for a chance below 1e-9. Where units weigh the less the more groups they are in, these are in no
+// other.
 func (p *Prepared) SelectThreshold() (half, always int64) {
 	if p.units == nil {
 		return 0, 0

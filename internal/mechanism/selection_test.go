@@ -242,7 +242,11 @@ func TestThresholdTable(t *testing.T) {
 		optimal, gaussian int64
 		weighed           int64 // 0: by number alone
 	}{
-		{1, .05, 102, 50, 0}, {1, .3, 35, 21, 0}, {5, .05, 257, 115, 52}, {5, .3, 106, 48, 22}, {50, .05, 903, 390, 56},
+		{1, .05, 102, 50, 0},
+		{1, .3, 35, 21, 0},
+		{5, .05, 257, 115, 52},
+		{5, .3, 106, 48, 22},
+		{50, .05, 903, 390, 56},
 		{50, .3, 392, 160, 23},
 	} {
 		p, err := Prepare(Release{Kind: Selection, Groups: c.groups}, Guarantee{Epsilon: c.rho, Delta: 1e-6, Order: 10})
