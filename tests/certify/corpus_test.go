@@ -231,7 +231,8 @@ func check(m measured) (word, line string) {
 		return "private key without selection", "private key"
 	}
 	if m.selected && len(integers) > 0 {
-		if integers[0].Delta == nil || integers[0].Delta.Cmp(big.NewRat(1, 1)) > 0 {
+		weighed := integers[0].Squares != nil && integers[0].Squares.Cmp(big.NewRat(1<<40, 1)) <= 0
+		if !weighed && (integers[0].Delta == nil || integers[0].Delta.Cmp(big.NewRat(1, 1)) > 0) {
 			return "selection by more than 1", "selection moves by " + integers[0].Influence.String()
 		}
 		integers = integers[1:]
