@@ -72,8 +72,8 @@ var mutations = []mutation{
 	{"no window", scalars(noWindow), 150, 0.8, 0.9},
 	{"clamp inside the join", scalars(boundInside), 55, 0.7, 0.85},
 	{"scale rounded up", scalars(roundedUp), 55, 0.7, 0.9},
-	{"a whole weight in every group", scalars(wholeWeight), 10, 0.6, 0.9},
-	{"weights of a part of the groups", scalars(fewerGroups), 10, 0.6, 0.9},
+	{"a whole weight in every group", scalars(wholeWeight), 10, 0.9, 0.9},
+	{"weights of a part of the groups", scalars(fewerGroups), 10, 0.9, 0.9},
 	{"totals of a part of the groups", scalars(perGroup), 55, 0.7, 0.9},
 	{"no clamp of a row", values(scalars(noClamp)), 500, 0.83, 0.8},
 	{"no clamp of a row that is only counted", counts(scalars(noClamp)), 170, 0.31, 0.65}, // where main then fails
