@@ -263,7 +263,8 @@ func (s *scope) weightOfUnit(n *pg.Node) (value, bool) {
 	}
 	k, isConstant := integerConstant(h["_s"])
 	rows, ok := s.hole(h, "_n")
-	if !isConstant || !ok || k.Cmp(one) < 0 || k.Cmp(power(2, 20)) > 0 || rows.window == nil || rows.window.fn != "rows" {
+	if !isConstant || !ok || k.Cmp(one) < 0 || k.Cmp(power(2, 20)) > 0 || rows.around || rows.window == nil ||
+		rows.window.fn != "rows" {
 		return value{}, false
 	}
 	s.applied = "weightOfUnit"
