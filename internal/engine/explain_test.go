@@ -307,7 +307,7 @@ func TestDescribedSelections(t *testing.T) {
 	if err != nil || ways[0].price.Order == 0 {
 		t.Fatalf("no price at a finite order: %v", err)
 	}
-	const want = "partition selection: a group appears with probability 1/2 or more from 28 units on, and but for a chance below 1e-9 from 56 on"
+	const want = "partition selection: a group appears with probability 1/2 or more from 29 units on, and but for a chance below 1e-9 from 57 on"
 	if got := describeSelection(ways[0], 0).Mechanism; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
