@@ -252,7 +252,7 @@ func (p *calibrated) ownMargins() bool {
 func (p price) calibrateBlock(ctx context.Context, plan *rewrite.Plan, at int, wanted map[int]float64, l later,
 	b statementBudget,
 ) (out gate.Mechanisms, err error) {
-	block, delta := &plan.Blocks[at], b.deltaOf(plan)
+	block, delta := &plan.Blocks[at], b.deltaOf(plan, p)
 	if block.Select != nil && block.SelectBy == 0 {
 		g := p.divide(max(block.Select.Weight, 1), l.whole.total)
 		g.Delta = delta
@@ -282,7 +282,7 @@ func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
 	for _, it := range p.items(of) {
 		block, r := &p.Plan.Blocks[it.Block], p.Plan.Blocks[it.Block].Select
 		if it.Release == gate.Selection {
-			charge.SelectionDelta += p.budget.deltaOf(p.Plan)
+			charge.SelectionDelta += p.budget.deltaOf(p.Plan, p.price)
 		} else {
 			r = &block.Releases[it.Release]
 		}
@@ -316,7 +316,7 @@ func (p *calibrated) expectedLoss(b statementBudget) float64 {
 	sum := 0.0
 	for i, block := range p.Plan.Blocks {
 		if half, _, ok := selects(p.Mechanisms[i]); ok {
-			e := math.Sqrt2 * float64(half) / math.Log(1/b.deltaOf(p.Plan))
+			e := math.Sqrt2 * float64(half) / math.Log(1/b.deltaOf(p.Plan, p.price))
 			sum += e * e
 		}
 		for j, r := range block.Releases {

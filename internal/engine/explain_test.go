@@ -336,7 +336,7 @@ func TestCountsDecide(t *testing.T) {
 	if noise := p.Mechanisms[0].Releases[0].Chosen().RMSEAverage; !ok || half > 24 || half > was*2/3 || noise > 1.5 {
 		t.Errorf("shown from %d on, noise %g; with a selection of its own from %d on", half, noise, was)
 	}
-	if p.charge.SelectionDelta != budget.deltaOf(alone) || p.epsilon != 1 {
+	if p.charge.SelectionDelta != budget.deltaOf(alone, p.price) || p.epsilon != 1 {
 		t.Errorf("charged for ε %g and δ %g", p.epsilon, p.charge.SelectionDelta)
 	}
 	m := measured{

@@ -160,16 +160,15 @@ func (b statementBudget) fits(share, selectionDelta float64) int {
 const leastSelection = 1. / 1000
 
 // deltaOf returns the δ of each partition selection of a plan. All of them together take the part of δ_sel that the
-// statement takes of the whole budget, so that δ_sel lasts as long as that does; or each a thousandth, if that is more.
-func (b statementBudget) deltaOf(plan *rewrite.Plan) float64 {
+// price takes of the whole budget, so that δ_sel lasts as long as that does; or each a thousandth, if that is more.
+func (b statementBudget) deltaOf(plan *rewrite.Plan, p price) float64 {
 	selections := 0.0
 	for _, block := range plan.Blocks {
 		if block.Select != nil {
 			selections++
 		}
 	}
-	share, _ := b.room.Share(mechanism.LaplaceCurve(b.epsilon))
-	part := math.Min(1, share*(1-shareRounding)) / math.Max(1, selections)
+	part := math.Min(1, p.Epsilon/b.room.At(p.order)*(1-shareRounding)) / math.Max(1, selections)
 	return b.selectionDelta * math.Max(part, leastSelection)
 }
 

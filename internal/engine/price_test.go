@@ -402,17 +402,23 @@ func TestDeltaLasts(t *testing.T) {
 				for range selections {
 					plan.Blocks = append(plan.Blocks, rewrite.Block{Select: &mechanism.Release{}})
 				}
-				share, _ := b.room.Share(mechanism.LaplaceCurve(epsilon))
-				statements, each := accounting.Fits(share), b.deltaOf(plan)
-				spent := each * float64(statements*selections)
-				if least := b.selectionDelta / 1000; each < least || each > least*(1+1e-9) && spent > b.selectionDelta {
-					t.Errorf("%g of %g: %d statements with %d selections of %g take %g of %g", epsilon, total, statements,
-						selections, each, spent, b.selectionDelta)
-				}
-				if most := b.fits(share, each*float64(selections)); selections == 1 && most < min(statements, 1000) {
-					t.Errorf("%g of %g: %d of %d statements", epsilon, total, most, statements)
+				for _, way := range b.prices(epsilon) {
+					checkDelta(t, b, plan, way, selections)
 				}
 			}
 		}
+	}
+}
+
+func checkDelta(t *testing.T, b statementBudget, plan *rewrite.Plan, way price, selections int) {
+	share, least := b.share(b.epsilon, way.order), b.selectionDelta/1000
+	statements, each := accounting.Fits(share), b.deltaOf(plan, way)
+	spent := each * float64(statements*selections)
+	if each < least || each > least*(1+1e-9) && spent > b.selectionDelta {
+		t.Errorf("order %d: %d statements with %d selections of %g take %g of %g", way.order, statements, selections, each,
+			spent, b.selectionDelta)
+	}
+	if most := b.fits(share, each*float64(selections)); selections == 1 && most < min(statements, 1000) {
+		t.Errorf("order %d: %d of %d statements", way.order, most, statements)
 	}
 }
