@@ -35,6 +35,11 @@ func TestCommentsOfColumns(t *testing.T) {
 			Column{Values: []string{"a\n  evil: {public: true}"}},
 			"",
 		},
+		{
+			"dpproxy: {max_rows_per_unit_and_group: {day: 2}}", "{max_rows_per_unit_and_group: {day: 2}}",
+			Column{MaxRowsPerGroup: map[string]int{"day": 2}},
+			"",
+		},
 		{"dpproxy: {bounds: [120, 0]}", "", Column{}, "bounds"},
 		{"dpproxy: {bound: [0, 120]}", "", Column{}, `did you mean "bounds"`},
 		{"dpproxy: {values_from: wards.ward}", "", Column{}, "values_from"},

@@ -107,6 +107,12 @@ const (
 	ofResults  = "lab_results JOIN visits USING (visit_id) GROUP BY patient_id"
 )
 
+// inOne are the patients, with their visits in one unit of time.
+func inOne(cut string) string {
+	return fmt.Sprintf("(SELECT patient_id, count(*) AS n FROM visits GROUP BY 1, date_trunc('%s', visited)) g GROUP BY patient_id",
+		cut)
+}
+
 var truths = []truth{
 	{"public.patients.columns.age.bounds", ofPatients, "min(age)", "max(age)", wholes},
 	{"public.patients.columns.income.bounds", ofPatients, "min(income)", "max(income)", cents},
@@ -114,6 +120,8 @@ var truths = []truth{
 	{"public.patients.columns.admitted.bounds", ofPatients, "min(admitted)", "max(admitted)", months},
 	{"public.visits.max_rows_per_unit", ofVisits, "", "count(*)", wholes},
 	{"public.visits.columns.visited.bounds", ofVisits, "min(visited)", "max(visited)", months},
+	{"public.visits.columns.visited.max_rows_per_unit_and_group.day", inOne("day"), "", "max(n)", wholes},
+	{"public.visits.columns.visited.max_rows_per_unit_and_group.month", inOne("month"), "", "max(n)", wholes},
 	{"public.visits.columns.cost.bounds", ofVisits, "min(cost)", "max(cost)", cents},
 	{"public.visits.columns.cost.per_unit", ofVisits, "", "sum(cost)", cents},
 	{"public.visits.columns.minutes.bounds", ofVisits, "min(minutes)", "max(minutes)", wholes},
@@ -165,6 +173,12 @@ func paths(r *Result) map[string]string {
 			path = k.Table.String() + ".columns." + k.Column + "." + k.Name
 		}
 		printed[path] = k.Value
+		if cuts, several := strings.CutPrefix(k.Value, "{"); several {
+			for _, part := range strings.Split(strings.TrimSuffix(cuts, "}"), ", ") {
+				cut, value, _ := strings.Cut(part, ": ")
+				printed[path+"."+cut] = value
+			}
+		}
 	}
 	return printed
 }
@@ -245,11 +259,18 @@ func leftOut(t *testing.T, conn *pgx.Conn, printed map[string]string) int {
 		_, high, _ := strings.Cut(strings.Trim(printed["public.visits.columns."+column+".per_unit"], "[]"), ", ")
 		return high
 	}
+	inOneGroup := func(cut string) string {
+		return printed["public.visits.columns.visited.max_rows_per_unit_and_group."+cut]
+	}
 	var holds bool
 	sql := fmt.Sprintf(
-		`SELECT greatest(sum(greatest(n - %s, 0)) / sum(n), sum(greatest(c - %s, 0)) / sum(c), sum(greatest(m - %s, 0)) / sum(m)) <= %s
-		FROM (SELECT count(*) AS n, sum(cost) AS c, sum(minutes) AS m FROM visits GROUP BY patient_id) u`,
-		printed["public.visits.max_rows_per_unit"], sum("cost"), sum("minutes"), printed["public.visits.left_out"])
+		`SELECT greatest(sum(greatest(n - %[1]s, 0, d)) / sum(n), sum(greatest(n - %[1]s, 0, o)) / sum(n), sum(greatest(c - %[2]s, 0)) / sum(c),
+			sum(greatest(m - %[3]s, 0)) / sum(m)) <= %[4]s
+		FROM (SELECT patient_id, count(*) AS n, sum(cost) AS c, sum(minutes) AS m FROM visits GROUP BY patient_id) u
+		JOIN (SELECT patient_id, sum(greatest(n - %[5]s, 0)) AS d FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1, date_trunc('day', visited)) g GROUP BY 1) d USING (patient_id)
+		JOIN (SELECT patient_id, sum(greatest(n - %[6]s, 0)) AS o FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1, date_trunc('month', visited)) g GROUP BY 1) o USING (patient_id)`,
+		printed["public.visits.max_rows_per_unit"], sum("cost"), sum("minutes"), printed["public.visits.left_out"],
+		inOneGroup("day"), inOneGroup("month"))
 	if err := conn.QueryRow(context.Background(), sql).Scan(&holds); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -31,10 +32,11 @@ type place struct {
 
 // bounded is a table whose rows per unit are found.
 type bounded struct {
-	table *policy.Table
-	rows  string            // max_rows_per_unit
-	sums  map[string]string // upper ends of per_unit, of columns whose lower bound is not below 0
-	most  int64
+	table  *policy.Table
+	rows   string            // max_rows_per_unit
+	sums   map[string]string // upper ends of per_unit, of columns whose lower bound is not below 0
+	most   int64
+	groups []inGroup
 }
 
 // domain is a column's values that enough units have.
@@ -86,6 +88,9 @@ func (f *findings) remark(q *question, format string, args ...any) {
 	if q.column != "" {
 		where += "." + q.column
 	}
+	if q.kind == inGroupKind || q.kind == excessKind {
+		where += " (rows in one group by " + cmp.Or(q.cut, "value") + ")"
+	}
 	f.result.Remarks = append(f.result.Remarks, where+": "+fmt.Sprintf(format, args...))
 }
 
@@ -122,9 +127,13 @@ func (f *findings) take(at *answer) {
 		cells[i] = n
 	}
 	unit := at.table.Unit.Name
+	if at.kind == inGroupKind {
+		f.takeInGroup(at, at.cells[0].upper(cells[0]))
+		return
+	}
 	if at.kind == rowsKind {
 		rows := at.cells[0].upper(cells[0])
-		f.bounded = append(f.bounded, &bounded{at.table, rows, map[string]string{}, f.most(at)})
+		f.bounded = append(f.bounded, &bounded{at.table, rows, map[string]string{}, f.most(at), nil})
 		f.key(at.question, "max_rows_per_unit", rows, fmt.Sprintf("%.4g-quantile over each %s, %s", at.fraction, unit,
 			ranks(at)))
 		return
@@ -219,6 +228,9 @@ func (f *findings) later(p *policy.Policy) []*question {
 		}
 		list = append(list, outsideOf(p, r, rows)...)
 	}
+	for _, b := range f.bounded {
+		list = append(list, excessOf(p, *b)...)
+	}
 	return list
 }
 
@@ -230,38 +242,45 @@ func (f *findings) takeLater(answers []*answer) {
 		}
 		switch at.kind {
 		case beyondKind:
-			f.takeShare(at, answers[i+1], "left_out", fmt.Sprintf(
+			if at.table.MaxRowsPerGroup > 0 {
+				f.remark(at.question, "left_out does not count the table's own %s, which is of any key", rowsInGroup)
+			}
+			f.takeShare(at, answers[i+1], f.excess(at.table, answers[i+1], answers), "left_out", fmt.Sprintf(
 				"at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it",
 				at.table.Unit.Name, f.of(at.table).most))
 		case outsideKind:
-			f.takeShare(at, answers[i+1], "outside", f.ranges[(i-2*len(f.bounded)-len(f.domains))/2].share())
+			f.takeShare(at, answers[i+1], 0, "outside", f.ranges[(i-2*len(f.bounded)-len(f.domains))/2].share())
 		case othersKind:
 			f.takeOthers(at, f.domains[i-2*len(f.bounded)])
 		}
 	}
 }
 
-// takeShare reads the most that may be beyond bounds, and the least that there is in all.
-func (f *findings) takeShare(at, total *answer, name, comment string) {
+// takeShare reads the most that may be beyond bounds, and the least that there is in all. More may be beyond others.
+func (f *findings) takeShare(at, total *answer, more float64, name, comment string) {
 	if total.err != nil {
 		return
 	}
 	worst := 0.0
 	for i := range at.rows[0] {
-		over, err := strconv.ParseFloat(at.rows[0][i], 64)
-		all, err2 := strconv.ParseFloat(total.rows[0][i], 64)
-		if err != nil || err2 != nil || all <= 0 {
-			worst = 1
-			break
-		}
-		worst = max(worst, over/all)
+		worst = max(worst, shareOf(at.rows[0][i], total.rows[0][i]))
 	}
-	value, ok := atMost(worst)
+	value, ok := atMost(worst + more)
 	if !ok {
 		f.remark(at.question, "no %s: too little is known at this epsilon", name)
 		return
 	}
 	f.key(at.question, name, value, comment)
+}
+
+// shareOf is a part of what there is in all; 1 where nothing is known of it.
+func shareOf(part, all string) float64 {
+	x, err := strconv.ParseFloat(part, 64)
+	of, err2 := strconv.ParseFloat(all, 64)
+	if err != nil || err2 != nil || of <= 0 {
+		return 1
+	}
+	return x / of
 }
 
 // mostOthers is the greatest share of units that may have other values than those of a domain.

@@ -18,6 +18,7 @@ type question struct {
 	table    *policy.Table
 	column   string // empty: the table's rows
 	kind     kind
+	cut      string // of inGroupKind: the unit of time that the groups are cut to; empty: they are by value
 	urgency  urgency
 	fraction float64  // of the units that bounds are to hold
 	sql      string   // with lowFraction and highFraction in place of what follows from fraction
@@ -37,9 +38,11 @@ type kind int
 const (
 	unitsKind   kind = iota // how many units there are, at least
 	rowsKind                // rows of a unit
+	inGroupKind             // the most rows of a unit in one group by a column
 	boundsKind              // least and greatest value of a unit, and its sum where a unit may have several rows
 	valuesKind              // values that units have
 	beyondKind              // what is beyond the bounds of units that were printed, at most
+	excessKind              // rows of units in groups beyond what they count with there, at most
 	outsideKind             // what is beyond the bounds of a column that were printed, at most
 	totalKind               // what there is in all, at least
 	othersKind              // how many units have other values than those that were found, at most
@@ -52,6 +55,7 @@ const (
 	core    urgency = iota // rows of a unit, dates and money
 	numbers                // other numbers, times of a day, and dates of the database's own
 	texts
+	groups // rows of a unit in one group: without them answers hold as well, with more noise
 	urgencies
 )
 
@@ -94,6 +98,13 @@ func (s source) perUnit(aggregates ...string) string {
 func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*question {
 	var list []*question
 	from, keys, one := sourceOf(p, t), keyColumns(p, s, t), oneRow(s, t)
+	inGroups := func(column string, cuts ...string) {
+		for _, cut := range cuts {
+			if !one {
+				list = append(list, inGroupOf(t, column, cut, from))
+			}
+		}
+	}
 	if !one {
 		q := &question{table: t, kind: rowsKind}
 		q.quantile(highFraction, "n", rowsGrid(max(t.MaxRowsPerUnit, mostRows)))
@@ -106,13 +117,21 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*questi
 			continue
 		}
 		column, domain := relation.Column(c.Name), c.Values != nil || c.ValuesFrom != nil
-		if n := numberOf(s, column, c); n != nil {
-			if !domain && !refers(s, relation, column) && !lineage.Telling(c.Name, false) {
+		if domain {
+			inGroups(c.Name, "")
+		} else if n := numberOf(s, column, c); n != nil {
+			if !refers(s, relation, column) && !lineage.Telling(c.Name, false) {
 				list = append(list, boundsOf(t, c, n, from, one))
+				if n.few(c.Bounds) {
+					inGroups(c.Name, "")
+				}
 			}
 		} else if g, ok := timesOf(s, column); ok {
-			list = append(list, timeOf(t, c, g, from, one))
-		} else if isText(s, column) && !domain && c.OfOneUnit == nil && selects(p) && !foreign(relation, c.Name) &&
+			q := timeOf(t, c, g, from, one)
+			if list = append(list, q); q.urgency == core {
+				inGroups(c.Name, "day", "month")
+			}
+		} else if isText(s, column) && c.OfOneUnit == nil && selects(p) && !foreign(relation, c.Name) &&
 			!lineage.Telling(c.Name, true) {
 			x := from.column(c.Name)
 			list = append(list, &question{
@@ -149,7 +168,7 @@ func unitsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, of []*questio
 	}
 	add("", "1")
 	for _, q := range of {
-		if q.column != "" && !s.Relations[t.Name].Column(q.column).NotNull {
+		if q.column != "" && q.kind != inGroupKind && !s.Relations[t.Name].Column(q.column).NotNull {
 			add(q.column, "max("+from.column(q.column)+")")
 		}
 	}
@@ -227,7 +246,7 @@ func (q *question) from(rows string) { q.sql = "SELECT " + q.sql + " FROM " + ro
 
 // Weights of what is asked at last. What is beyond a bound is a small number with noise that is wide beside it; totals
 // are large.
-const beyondWeight, outsideWeight, smallWeight = 2, 1, 0.25
+const beyondWeight, outsideWeight, excessWeight, smallWeight = 2, 1, 0.5, 0.25
 
 // later is what follows from the answer to a question at most, as a weight. Of a column that has values of both signs
 // it is half as much again, which is taken from all that is asked at last.
@@ -239,6 +258,8 @@ func (q *question) later() float64 {
 	switch {
 	case q.kind == valuesKind:
 		weight += smallWeight
+	case q.kind == inGroupKind:
+		weight += excessWeight
 	case q.kind == boundsKind && q.number:
 		weight += 2 * (outsideWeight + smallWeight)
 	case q.kind == boundsKind && q.cells[0].ends != nil:

@@ -37,13 +37,18 @@ func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 			continue
 		}
 		c := *t
-		c.MaxRowsPerUnit, c.MaxGroupsPerUnit, c.LeftOut = max(t.MaxRowsPerUnit, mostRows), 1, nil
-		c.Epsilon, c.EpsilonMax, c.Mechanism, c.Grid, c.Columns = epsilon, epsilon, mechanism.Choice{}, nil, nil
+		c.MaxRowsPerUnit, c.MaxRowsPerGroup, c.MaxGroupsPerUnit = max(t.MaxRowsPerUnit, mostRows), 0, 1
+		c.Epsilon, c.EpsilonMax, c.Mechanism = epsilon, epsilon, mechanism.Choice{}
+		c.LeftOut, c.Grid, c.Columns = nil, nil, nil
 		for _, column := range t.Columns {
 			wider := &policy.Column{Name: column.Name}
 			if r := s.Relations[t.Name]; r != nil && r.Column(column.Name) != nil {
 				if baseType(s, r.Column(column.Name)) == pgtype.IntervalOID {
 					wider.Bounds, wider.Grid = &policy.Bounds{Lo: "-" + longest, Hi: longest}, &policy.Grid{Duration: time.Second}
+				}
+				if g, ok := timesOf(s, r.Column(column.Name)); ok && g.ends != nil {
+					last := g.ends[len(g.ends)-1][:len(time.DateOnly)]
+					wider.Bounds, wider.Outside = &policy.Bounds{Lo: g.values[0], Hi: last}, new(float64) // groups are cut
 				}
 				if n := numberOf(s, r.Column(column.Name), column); n != nil {
 					wider.Bounds = &policy.Bounds{Lo: "-" + decimal(n.most), Hi: decimal(n.most)}

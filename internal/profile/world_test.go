@@ -209,11 +209,12 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 // bank are people with one account each, and what they paid in and took out.
 const bank = `
 CREATE TABLE account (person_id int PRIMARY KEY, balance numeric(9,2) NOT NULL, debt int NOT NULL);
-CREATE TABLE booking (booking_id int PRIMARY KEY, person_id int NOT NULL REFERENCES account, amount numeric(9,2) NOT NULL);
+CREATE TABLE booking (booking_id int PRIMARY KEY, person_id int NOT NULL REFERENCES account, amount numeric(9,2) NOT NULL,
+  place int NOT NULL);
 SELECT setseed(0.7);
 INSERT INTO account SELECT i, 2000 * (random() + random() - 0.8) * CASE WHEN i % 3000 = 0 THEN 3 ELSE 1 END, -100 - floor(900 * random()) FROM generate_series(1, 6000) i;
-INSERT INTO booking SELECT row_number() OVER (), person_id, 100 * (random() + random() - 0.9) * CASE WHEN random() < 0.001 THEN 3 ELSE 1 END
-  FROM account, generate_series(1, 8 + person_id % 5);
+INSERT INTO booking SELECT row_number() OVER (), person_id, 100 * (random() + random() - 0.9) * CASE WHEN random() < 0.001 THEN 3 ELSE 1 END, n * n % 20
+  FROM account, generate_series(1, 8 + person_id % 5) n;
 `
 
 const bankPolicy = head + `
@@ -225,7 +226,7 @@ tables:
   booking:
     privacy_unit: {name: person, column: person_id}
     max_rows_per_unit: 100
-    columns: {booking_id: {}, person_id: {}, amount: {}}
+    columns: {booking_id: {}, person_id: {}, amount: {}, place: {bounds: [0, 19]}}
 `
 
 // TestSharesOfBothSigns: what is beyond the bounds of numbers that reach below 0 is found, of the rows, of what is
@@ -245,6 +246,16 @@ func TestSharesOfBothSigns(t *testing.T) {
 			t.Errorf("took %v of the price", l.took)
 		}
 		printed := paths(r)
+		var leftOut bool // is the truth
+		if err := conn.QueryRow(context.Background(), fmt.Sprintf(`SELECT sum(greatest(n - %[1]s, e)) / sum(n) <= %[2]s FROM
+			(SELECT sum(n) AS n, sum(greatest(n - %[3]s, 0)) AS e FROM (SELECT person_id, count(*) AS n FROM booking GROUP BY person_id, place) g
+			GROUP BY person_id) u`, printed["public.booking.max_rows_per_unit"], printed["public.booking.left_out"],
+			printed["public.booking.columns.place.max_rows_per_unit_and_group"])).Scan(&leftOut); err != nil {
+			t.Fatal(err, printed, r.Remarks)
+		}
+		if asked, tight = asked+1, tight+1; leftOut {
+			holds++
+		}
 		for table, columns := range map[string][]string{"account": {"balance", "debt"}, "booking": {"amount"}} {
 			for _, x := range columns {
 				path := "public." + table + ".columns." + x + "."

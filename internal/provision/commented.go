@@ -61,7 +61,8 @@ func (c *liveCheck) compareColumn(t *policy.Table, own *policy.Column, comment s
 		return !reflect.ValueOf(said).IsNil() && !reflect.DeepEqual(said, own)
 	}
 	if differs(said.Bounds, own.Bounds) || differs(said.Values, own.Values) || differs(said.Valid, own.Valid) ||
-		differs(said.PerUnit, own.PerUnit) || differs(said.Grid, own.Grid) {
+		differs(said.PerUnit, own.PerUnit) || differs(said.Grid, own.Grid) ||
+		differs(said.MaxRowsPerGroup, own.MaxRowsPerGroup) {
 		c.found.advise("tables.%s.columns.%s: main's comment says %s, and the policy does not", t.Name, own.Name, text)
 	}
 }

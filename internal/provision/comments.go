@@ -1,7 +1,10 @@
 package provision
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -59,6 +62,11 @@ func columnComment(t *policy.Table, c *policy.Column) string {
 	}
 	if c.PerUnit != nil {
 		parts = append(parts, "per unit ["+c.PerUnit.Lo+", "+c.PerUnit.Hi+"]")
+	}
+	for _, cut := range slices.Sorted(maps.Keys(c.MaxRowsPerGroup)) {
+		n := c.MaxRowsPerGroup[cut]
+		parts = append(parts, fmt.Sprintf("a %s counts with at most %d row%s in one %s", t.Unit.Name, n, plural(n),
+			cmp.Or(cut, "group")))
 	}
 	if len(parts) == 0 {
 		return "no bounds or values in the policy"
