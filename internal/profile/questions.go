@@ -118,7 +118,9 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*questi
 		}
 		column, domain := relation.Column(c.Name), c.Values != nil || c.ValuesFrom != nil
 		if domain {
-			inGroups(c.Name, "")
+			if !lineage.Telling(c.Name, false) { // hardly a group
+				inGroups(c.Name, "")
+			}
 		} else if n := numberOf(s, column, c); n != nil {
 			if !refers(s, relation, column) && !lineage.Telling(c.Name, false) {
 				list = append(list, boundsOf(t, c, n, from, one))
