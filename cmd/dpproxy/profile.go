@@ -20,6 +20,7 @@ type profileCommand struct {
 	Table    string  `placeholder:"T" help:"Profile this table; without it, every private one."`
 	Epsilon  float64 `required:"" placeholder:"E" help:"All of it costs together what one statement at this epsilon does."`
 	Quantile float64 `default:"0.999" placeholder:"Q" help:"Share of the units that the bounds are to hold, where there are enough of them: from 0.5 to 0.9999 (0.999)."`
+	Groups   bool    `help:"Find how many rows of a unit are in one group, too: by day, month and value. What is beyond them widens all intervals."`
 	Write    bool    `help:"Write the keys into the policy file too, and keep its comments."`
 	DryRun   bool    `help:"Say what it would take of the budget, and end."`
 }
@@ -47,7 +48,7 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 		return !c.DryRun
 	}
 	found, err := profile.Run(ctx, p, l, profile.Options{
-		Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile,
+		Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile, Groups: c.Groups,
 		Agree: agree,
 	}, newLog(s.err))
 	if err != nil || found == nil {

@@ -210,7 +210,7 @@ func TestDemoIsProfiledWithinAGridStep(t *testing.T) {
 	for range runs {
 		l := &generous{}
 		started := time.Now()
-		r, err := Run(context.Background(), p, l, Options{Epsilon: epsilon, Quantile: fraction},
+		r, err := Run(context.Background(), p, l, Options{Epsilon: epsilon, Quantile: fraction, Groups: true},
 			slog.New(slog.DiscardHandler))
 		if err != nil || r.Failed != nil || l.calls != 3 {
 			t.Fatal(err, r, l.calls)

@@ -19,6 +19,7 @@ type Options struct {
 	Table    string  // empty: every private table
 	Epsilon  float64 // of everything together
 	Quantile float64 // of rows, values and sums, over units, where there are enough of them
+	Groups   bool    // of a unit's rows in one group, too
 	// Agree is asked before anything is charged; false ends the profile. nil agrees.
 	Agree func(Price) bool
 }
@@ -96,7 +97,7 @@ func (a *asker) profile(ctx context.Context, p *policy.Policy, s *rewrite.Schema
 ) {
 	var all, counts []*question
 	for _, t := range tables {
-		if of := questionsOf(p, s, t); len(of) > 0 {
+		if of := questionsOf(p, s, t, o.Groups); len(of) > 0 {
 			all, counts = append(all, of...), append(counts, unitsOf(p, s, t, of)...)
 		}
 	}

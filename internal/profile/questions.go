@@ -95,12 +95,13 @@ func (s source) perUnit(aggregates ...string) string {
 }
 
 // questionsOf lists what may be asked of a table for its bounds and domains.
-func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*question {
+// groups: of rows in one group, too.
+func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, groups bool) []*question {
 	var list []*question
 	from, keys, one := sourceOf(p, t), keyColumns(p, s, t), oneRow(s, t)
 	inGroups := func(column string, cuts ...string) {
 		for _, cut := range cuts {
-			if !one {
+			if groups && !one {
 				list = append(list, inGroupOf(t, column, cut, from))
 			}
 		}

@@ -146,7 +146,7 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 	found, wanted, asked, holds, tight := 0, 0, 0, 0, 0
 	for range runs {
 		l := at(p, 5)
-		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999}, quiet)
+		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999, Groups: true}, quiet)
 		if err != nil || r.Failed != nil || r.TooFew != nil {
 			t.Fatal(err, r)
 		}
@@ -238,7 +238,7 @@ func TestSharesOfBothSigns(t *testing.T) {
 	asked, holds, tight := 0, 0, 0
 	for range runs {
 		l := at(p, 5)
-		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999}, quiet)
+		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999, Groups: true}, quiet)
 		if err != nil || r.Failed != nil || r.TooFew != nil {
 			t.Fatal(err, r)
 		}
@@ -297,7 +297,7 @@ func TestDomainsAreOfMany(t *testing.T) {
 	sql := staff(10_000) +
 		"ALTER TABLE employee RENAME COLUMN last_name TO family; UPDATE employee SET family = 'Peir' WHERE emp_no % 20 = 0;"
 	p, _ := filled(t, strings.Replace(staffPolicy, "last_name: {}", "family: {}", 1), sql)
-	r, err := Run(context.Background(), p, at(p, 5), Options{Epsilon: 5, Quantile: 0.999}, quiet)
+	r, err := Run(context.Background(), p, at(p, 5), Options{Epsilon: 5, Quantile: 0.999, Groups: true}, quiet)
 	if err != nil || r.Failed != nil || r.TooFew != nil {
 		t.Fatal(err, r)
 	}
@@ -323,7 +323,7 @@ func TestDomainsAreOfMany(t *testing.T) {
 func TestTooFewCostATwentieth(t *testing.T) {
 	p, _ := filled(t, staffPolicy, staff(59))
 	l := at(p, 5)
-	r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999}, quiet)
+	r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999, Groups: true}, quiet)
 	if err != nil || r.Failed != nil || r.TooFew == nil || len(r.Keys) > 0 {
 		t.Fatalf("%v, %+v", err, r)
 	}
