@@ -14,8 +14,8 @@ import (
 
 // An average is as far off as its sum and its count, divided by the rows that were released. So a statement whose
 // averages have to keep a margin is charged in parts, each of which follows from what was released for those before:
-// first all but these sums, with counts that tell how many rows there are; then better counts, where the margin needs
-// them; then the sums (docs/privacy.md P18a).
+// first all but these sums, with counts that tell how many rows there are; then what the margin needs (laterparts.go,
+// docs/privacy.md P18a).
 
 // wantedAverages finds the sums of a block that are charged in this way, and the margins that their averages have to
 // keep, in steps per row.
@@ -66,8 +66,11 @@ func unjoined(r mechanism.Release) mechanism.Release {
 
 // halved is half of what may be spent: an average is as far off as its count and its sum at the least cost where both
 // cost the same.
-func halved(g mechanism.Guarantee) mechanism.Guarantee {
-	g.Epsilon /= 2
+func halved(g mechanism.Guarantee) mechanism.Guarantee { return parted(g, .5) }
+
+// parted is a part of what may be spent.
+func parted(g mechanism.Guarantee, part float64) mechanism.Guarantee {
+	g.Epsilon *= part
 	return g
 }
 
@@ -109,40 +112,64 @@ type wantedAverage struct {
 	margin float64
 }
 
-// keeps says of a mechanism of the sum and one of the count whether the margin is kept in a group of so many rows. If
-// it is, it is in a larger one.
-func (w wantedAverage) keeps(sum, count *mechanism.Prepared) func(n int64) bool {
+// reach is what is known of a group: how many rows it has, and how large its average is and may be, in steps of the sum
+// per row.
+type reach struct {
+	group        int
+	rows         int64
+	likely, most float64
+}
+
+// anywhere is that of which only the rows are known.
+func (w wantedAverage) anywhere(rows int64) reach { return reach{rows: rows, most: w.end()} }
+
+// end is the greatest size of an average.
+func (w wantedAverage) end() float64 {
+	return math.Max(math.Abs(float64(w.sum.PerRow.Lo)), math.Abs(float64(w.sum.PerRow.Hi)))
+}
+
+// keeps says of a mechanism of the sum and one of the count whether the margin is kept in a group. If it is, it is in
+// one with more rows or a smaller average.
+func (w wantedAverage) keeps(sum, count *mechanism.Prepared) func(reach) bool {
 	z, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
-	return func(n int64) bool { return n > 0 && estimate.WidestAverage(w.sum.PerRow, n, z, rows) <= w.margin }
+	return func(g reach) bool {
+		return g.rows > 0 && estimate.WidestAverage(w.sum.PerRow, g.rows, g.most, z, rows) <= w.margin
+	}
 }
 
 // ofCount is what the count alone adds to the margin.
-func (w wantedAverage) ofCount(n int64, sum, count *mechanism.Prepared) float64 {
+func (w wantedAverage) ofCount(g reach, sum, count *mechanism.Prepared) float64 {
 	_, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
-	return estimate.WidestAverage(w.sum.PerRow, n, 0, rows)
+	return estimate.WidestAverage(w.sum.PerRow, g.rows, g.most, 0, rows)
 }
 
 // mostRows bounds the rows of a group.
 const mostRows = 1 << 60
 
+// within gives a sum that costs so much, and says whether it keeps the margin in a group beside a count that does: in
+// none where there is none.
+func (w wantedAverage) within(count mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepared, func(reach) bool) {
+	rows, err := mechanism.Prepare(unjoined(count), g)
+	if err != nil {
+		return nil, func(reach) bool { return false }
+	}
+	sum, err := mechanism.Prepare(unjoined(w.sum), g)
+	if err != nil {
+		return nil, func(reach) bool { return false }
+	}
+	return sum, w.keeps(sum, rows)
+}
+
 // leastRows is the least number of rows for which count and sum keep the margin if each costs half of the most; 0:
 // there is none.
 func (w wantedAverage) leastRows(count mechanism.Release, most mechanism.Guarantee) int64 {
-	rows, err := mechanism.Prepare(unjoined(count), halved(most))
-	if err != nil {
-		return 0
-	}
-	sum, err := mechanism.Prepare(unjoined(w.sum), halved(most))
-	if err != nil {
-		return 0
-	}
-	kept := w.keeps(sum, rows)
+	_, kept := w.within(count, halved(most))
 	low, high := int64(0), min(count.Range[len(count.Range)-1].Hi, mostRows)
-	if !kept(high) {
+	if !kept(w.anywhere(high)) {
 		return 0
 	}
 	for high-low > 1 {
-		if middle := low + (high-low)/2; kept(middle) {
+		if middle := low + (high-low)/2; kept(w.anywhere(middle)) {
 			high = middle
 		} else {
 			low = middle
@@ -182,106 +209,6 @@ func (l later) prepareFirst(block *rewrite.Block, wanted map[int]float64, releas
 		g = l.part(r)
 	}
 	return mechanism.Prepare(unjoined(r), g)
-}
-
-// smallest is the smallest of the counts of which something holds; 0: it holds of none. It holds of all larger ones.
-func smallest(counts []int64, holds func(n int64) bool) int64 {
-	found := int64(0)
-	for _, n := range counts {
-		if (found == 0 || n < found) && holds(n) {
-			found = n
-		}
-	}
-	return found
-}
-
-// countIsEnough is how much of a margin a count may take up. At .9 the sum costs 2.3 times what it would beside an
-// exact count; beside a better count, which costs as much as it, 1.4 times, and both 2.8 times.
-const countIsEnough = .9
-
-// betterCount is the least noise of a count with which averages keep their margins in all groups in which they can, or
-// the part that it has without a margin where they can in none; nil: it is good enough.
-func (p *calibrated) betterCount(block, release int, counts []int64) *mechanism.Prepared {
-	r, first := unjoined(p.Plan.Blocks[block].Releases[release]), p.Mechanisms[block].Releases[release]
-	most := p.mostOfCount(block, release)
-	finest, err := mechanism.Prepare(r, most)
-	if err != nil {
-		return nil
-	}
-	var needs []func(count *mechanism.Prepared) bool
-	can := false
-	for j, margin := range p.wanted[block] {
-		w := wantedAverage{p.Plan.Blocks[block].Releases[j], margin}
-		sum, err := mechanism.Prepare(unjoined(w.sum), halved(p.mostOfSum(block, j)))
-		if err != nil || w.sum.CountRef != release {
-			continue
-		}
-		n := smallest(counts, w.keeps(sum, finest))
-		can = can || n > 0
-		if n > 0 && w.ofCount(n, sum, first) > countIsEnough*margin {
-			n -= min(n/2, int64(first.PlannedMargin())) // as few as there may be
-			needs = append(needs, func(count *mechanism.Prepared) bool { return w.ofCount(n, sum, count) <= margin/math.Sqrt2 })
-		}
-	}
-	if !can && first.Epsilon() < p.later.part(r).Epsilon {
-		return prepareAtMost(r, p.later.part(r), most)
-	}
-	if needs == nil {
-		return nil
-	}
-	g, ok, err := mechanism.LeastGuarantee(r, most, func(count *mechanism.Prepared) bool {
-		return !slices.ContainsFunc(needs, func(met func(*mechanism.Prepared) bool) bool { return !met(count) })
-	})
-	if err != nil || !ok {
-		return finest
-	}
-	return prepareAtMost(r, g, most)
-}
-
-// prepareAtMost prepares a release at the lesser of two guarantees; nil if it cannot be.
-func prepareAtMost(r mechanism.Release, g, most mechanism.Guarantee) *mechanism.Prepared {
-	g.Epsilon = math.Min(g.Epsilon, most.Epsilon)
-	p, err := mechanism.Prepare(r, g)
-	if err != nil {
-		return nil
-	}
-	return p
-}
-
-// sumWithin spends the least on a sum with which its averages keep their margin in all groups in which they can for the
-// most that it may cost. Where they can in none it has its part, as without a margin.
-func (p *calibrated) sumWithin(block, release int, counts []int64, most mechanism.Guarantee) *mechanism.Prepared {
-	b, r := p.Mechanisms[block], unjoined(p.Plan.Blocks[block].Releases[release])
-	w, count := wantedAverage{r, p.wanted[block][release]}, b.Releases[r.CountRef]
-	if finest, err := mechanism.Prepare(r, most); err == nil {
-		if n := smallest(counts, w.keeps(finest, count)); n > 0 {
-			g, ok, err := mechanism.LeastGuarantee(r, most, func(sum *mechanism.Prepared) bool { return w.keeps(sum, count)(n) })
-			if sum := prepareAtMost(r, g, most); err == nil && ok && sum != nil {
-				return sum
-			}
-		}
-	}
-	if sum := prepareAtMost(r, p.later.part(r), most); sum != nil {
-		return sum
-	}
-	return b.Releases[release]
-}
-
-// mostOfSum is the most that a sum and a better count for it may cost: its part of what the first charge leaves.
-func (p *calibrated) mostOfSum(block, release int) mechanism.Guarantee {
-	return p.later.mostOf(p.Plan.Blocks[block].Releases[release],
-		p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon)
-}
-
-// mostOfCount is the most that a better count may cost: half of what its sums may.
-func (p *calibrated) mostOfCount(block, release int) mechanism.Guarantee {
-	most := mechanism.Guarantee{Order: p.price.Order}
-	for j := range p.wanted[block] {
-		if p.Plan.Blocks[block].Releases[j].CountRef == release {
-			most.Epsilon += p.mostOfSum(block, j).Epsilon / 2
-		}
-	}
-	return most
 }
 
 // mostCharge is the most that all parts may cost together: at the order of the price, as nothing is known of it at

@@ -48,18 +48,18 @@ func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64,
 	paid = p.price.paidBy(p.charge.Curve)
 	buy := func(part nextPart) {
 		last = last.with(part)
-		paid += p.price.paidBy(last.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil }).Curve)
+		paid += p.price.paidBy(last.partOf(func(i, j int) bool { return part[[2]int{i, j}].Prepared != nil }).Curve)
 		for at, prepared := range part {
 			shown.DrawLater(source, at[1], last.Mechanisms[0].Releases[at[1]], r.Released)
+			prepared.withinTold(r.Values[at[1]])
 			r.Chosen[at[1]] = prepared.Epsilon()
 		}
 	}
-	counts := last.betterCounts(answer, 0)
-	if len(counts) > 0 {
-		buy(counts)
-	}
-	if sums := last.sums(answer, 0, counts); len(sums) > 0 {
-		buy(sums)
+	var bought []nextPart
+	for _, next := range laterParts {
+		part := next(last, answer, 0, bought)
+		buy(part)
+		bought = append(bought, part)
 	}
 	return answer, last, paid
 }
@@ -75,13 +75,22 @@ func (p *calibrated) widestOf(n int64) (widest float64) {
 	return widest
 }
 
+// marginOf is that of the average of a released group.
+func (p *calibrated) marginOf(answer []released, g int) float64 {
+	a := p.Aggregate(0, average, estimate.Drawn(values(answer))[0], g)
+	if !a.Known {
+		return 0
+	}
+	return a.Margin()
+}
+
 // TestAveragesKeepTheirMargin: whatever sum is released, the margin of an average is at most what was asked for in
 // every group in which that can be had for the most that the statement may cost, and hardly less in the smallest of
-// them; all parts together cost no more.
+// them; all parts together cost no more, also where the coarse sum says nothing.
 func TestAveragesKeepTheirMargin(t *testing.T) {
 	source := mechanism.NewSource()
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
-		for _, c := range []struct {
+		for i, c := range slices.Repeat([]struct {
 			margin float64
 			rows   []int64
 			kept   int     // groups, from the first on
@@ -94,19 +103,20 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 			{.5, []int64{3000, 1000, 300, 3, 0}, 2, .7},
 			{2, []int64{5000, 400, 5}, 2, .5},
 			{20, []int64{50}, 1, 1},
-		} {
+		}, 15) {
 			p := averagesWithin(t, method, c.margin)
-			answer, last, paid := drawnFor(t, p, source, 7, c.rows...)
+			each := []int64{-width, -width / 3, 0, 7, width}[i%5]
+			answer, last, paid := drawnFor(t, p, source, each, c.rows...)
 			if most := p.budget.priceAt(p.budget.most, p.price.order).Epsilon; paid > most*(1+1e-9) || method == policy.Pure &&
 				paid > c.most {
 				t.Errorf("%s %v: %g is paid, of at most %g", method, c, paid, most)
 			}
 			for g, n := range answer[0].Values[0] {
-				m := last.widestOf(n)
+				m := last.marginOf(answer, g)
 				if g < c.kept && m > c.margin {
 					t.Errorf("%s %v: the margin of %d rows is %g", method, c, n, m)
 				}
-				if g == c.kept-1 && len(answer[0].Chosen) == 2 && m < .8*c.margin {
+				if m := last.widestOf(n); g == c.kept-1 && len(answer[0].Chosen) == 2 && m < .8*c.margin {
 					t.Errorf("%s %v: the margin of the smallest group is %g: it was paid too much for", method, c, m)
 				}
 			}
@@ -124,6 +134,33 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 	}
 }
 
+// TestMarginsPaidFor: the margin that is asked for and paid for is at most 1.1 times the one that an answer has, wherever
+// in its range the average lies, and one in the middle costs much less than one at an end.
+func TestMarginsPaidFor(t *testing.T) {
+	const draws = 40
+	source := mechanism.NewSource()
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		for _, rows := range []int64{1000, 3000, 8000, 30000} {
+			p := averagesWithin(t, method, .5)
+			costs := map[int64]float64{}
+			for _, each := range []int64{0, width / 4, width / 2, width} {
+				had := 0.0
+				for range draws {
+					answer, last, paid := drawnFor(t, p, source, each, rows)
+					had += last.marginOf(answer, 0) / draws
+					costs[each] += paid / draws
+				}
+				if .5 > 1.1*had {
+					t.Errorf("%s: averages of %d in %d rows have a margin of %g, and pay for 0.5", method, each, rows, had)
+				}
+			}
+			if rows < 8000 && costs[0] > .65*costs[width] {
+				t.Errorf("%s: averages of 0 in %d rows cost %g, those at the end %g", method, rows, costs[0], costs[width])
+			}
+		}
+	}
+}
+
 // TestAveragesWithoutTheirMargin: where it can be had in no group count and sum have their parts, as without a margin,
 // where there are no rows nothing is charged behind the count, and where no number of rows would do the statement is
 // refused.
@@ -131,17 +168,22 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		p := averagesWithin(t, method, .5)
 		few := []released{{Released: gate.Released{Values: [][]int64{{100, 7}, {0, 0}}}}}
-		counts := p.betterCounts(few, 0)
-		sums := p.with(counts).sums(few, 0, counts)
-		last, part := p.with(counts).with(sums), p.price.Epsilon/2
+		last, part := p, p.price.Epsilon/2
+		var bought []nextPart
+		for _, next := range laterParts {
+			bought = append(bought, next(last, few, 0, bought))
+			last = last.with(bought[len(bought)-1])
+		}
 		for j, prepared := range last.Mechanisms[0].Releases {
 			if got := prepared.Epsilon(); math.Abs(got/part-1) > 1e-9 {
 				t.Errorf("%s: release %d has %g, want %g", method, j, got, part)
 			}
 		}
 		none := []released{{Released: gate.Released{Values: [][]int64{{0, 0}, {0, 0}}}}}
-		if len(p.betterCounts(none, 0)) > 0 || len(p.sums(none, 0, nil)) > 0 {
-			t.Errorf("%s: no rows cost something", method)
+		for i, next := range laterParts {
+			if len(next(p, none, 0, make([]nextPart, i))) > 0 {
+				t.Errorf("%s: no rows cost something", method)
+			}
 		}
 		plan := averageOf()
 		plan.Blocks[0].Releases[0].Range[0].Hi = 100

@@ -122,7 +122,7 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 	info.Range, info.Unit = rangeText(r, info.unit), info.unit.Counts()
 	info.divides = r.Kind == mechanism.Scalar && divides(&c.Plan.Blocks[block], release)
 	if margin := c.wanted[block][release]; margin > 0 {
-		info.Price = c.price.info(c.mostOfSum(block, release).Epsilon)
+		info.Price = c.price.info(c.mostOfSum(block, release, nil).Epsilon)
 		info.Price.AtMost = true
 		info.Mechanism,
 			info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released",

@@ -32,43 +32,12 @@ func (p *calibrated) partOf(of func(block, release int) bool) ledger.Charge {
 
 // nextPart is what is charged next for the blocks behind from, given what was released of them: better mechanisms, by
 // block and release.
-type nextPart map[[2]int]*mechanism.Prepared
+type nextPart map[[2]int]nextDraw
 
-// betterCounts is the part of the counts.
-func (p *calibrated) betterCounts(answer []released, from int) nextPart {
-	part := nextPart{}
-	for i := from; i < len(answer); i++ {
-		for j := range p.wanted[i] {
-			k := p.Plan.Blocks[i].Releases[j].CountRef
-			if _, known := part[[2]int{i, k}]; known || !anyRow(answer[i].Values[k]) {
-				continue
-			}
-			if better := p.betterCount(i, k, answer[i].Values[k]); better != nil {
-				part[[2]int{i, k}] = better
-			}
-		}
-	}
-	return part
-}
-
-// sums is the part of the sums. They may cost what a better count leaves them; where there are no rows they cost
-// nothing.
-func (p *calibrated) sums(answer []released, from int, counts nextPart) nextPart {
-	part := nextPart{}
-	for i := from; i < len(answer); i++ {
-		for j := range p.wanted[i] {
-			k := p.Plan.Blocks[i].Releases[j].CountRef
-			if !anyRow(answer[i].Values[k]) {
-				continue
-			}
-			most := p.mostOfSum(i, j)
-			if better := counts[[2]int{i, k}]; better != nil {
-				most.Epsilon *= 1 - better.Epsilon()/p.mostOfCount(i, k).Epsilon/2
-			}
-			part[[2]int{i, j}] = p.sumWithin(i, j, answer[i].Values[k], most)
-		}
-	}
-	return part
+// nextDraw is a mechanism, and what averages of its sums are paid for.
+type nextDraw struct {
+	*mechanism.Prepared
+	told []reach
 }
 
 func anyRow(counts []int64) bool {
@@ -79,10 +48,10 @@ func anyRow(counts []int64) bool {
 func (p *calibrated) with(part nextPart) *calibrated {
 	out := *p
 	out.Mechanisms = slices.Clone(p.Mechanisms)
-	for at, prepared := range part {
+	for at, next := range part {
 		b := &out.Mechanisms[at[0]]
 		b.Releases = slices.Clone(b.Releases)
-		b.Releases[at[1]] = prepared
+		b.Releases[at[1]] = next.Prepared
 	}
 	return &out
 }
@@ -102,7 +71,7 @@ func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated,
 			if err != nil {
 				return nil, err
 			}
-			part[[2]int{i, j}] = prepared
+			part[[2]int{i, j}] = nextDraw{Prepared: prepared}
 		}
 	}
 	return p.with(part), nil
@@ -110,11 +79,15 @@ func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated,
 
 // drawParts charges and draws what is left of the blocks behind from, of whose groups shown has the exact integers.
 func (m *measuring) drawParts(ctx context.Context, from int, shown []gate.Shown) error {
-	counts := m.betterCounts(m.answer, from)
-	if err := m.drawPart(ctx, counts, from, shown); err != nil {
-		return err
+	var bought []nextPart
+	for _, next := range laterParts {
+		part := next(m.calibrated, m.answer, from, bought)
+		if err := m.drawPart(ctx, part, from, shown); err != nil {
+			return err
+		}
+		bought = append(bought, part)
 	}
-	return m.drawPart(ctx, m.sums(m.answer, from, counts), from, shown)
+	return nil
 }
 
 // drawPart charges a part, and draws it once that is on disk. Others can see the charge, so it is at a public moment;
@@ -127,7 +100,7 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 		return err
 	}
 	next := m.with(part)
-	of := func(i, j int) bool { return part[[2]int{i, j}] != nil }
+	of := func(i, j int) bool { return part[[2]int{i, j}].Prepared != nil }
 	if err := m.chargePart(ctx, next.partOf(of), next.items(of)); err != nil {
 		return &stageError{err}
 	}
@@ -137,11 +110,12 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 	defer sources.Put(source)
 	for i := from; i < len(m.answer); i++ {
 		for j := range m.Plan.Blocks[i].Releases {
-			if prepared := part[[2]int{i, j}]; prepared != nil {
-				if err := shown[i-from].Draw(m.receipt, source, j, prepared, m.answer[i].Released); err != nil {
+			if d := part[[2]int{i, j}]; d.Prepared != nil {
+				if err := shown[i-from].Draw(m.receipt, source, j, d.Prepared, m.answer[i].Released); err != nil {
 					return err
 				}
-				m.answer[i].Chosen[j] = prepared.Epsilon()
+				d.withinTold(m.answer[i].Values[j])
+				m.answer[i].Chosen[j] = d.Epsilon()
 			}
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestChargedInThreeParts: a count that is there for an average alone is charged for what tells how many rows there
-// are, then for what the margin needs, and then the sum. Each part is on disk before it is drawn, and what fails leaves
-// what was charged.
-func TestChargedInThreeParts(t *testing.T) {
+// TestChargedInParts: a count that is there for an average alone is charged for what tells how many rows there are, then
+// a sum for what tells how large the average is, then the count where the margin needs it better, and then the sum. Each
+// part is on disk before it is drawn, and what fails leaves what was charged.
+func TestChargedInParts(t *testing.T) {
 	const sql = "SELECT avg(age), 7 FROM patients"
 	asking := func(failing int) *world {
 		w := newWorld(t)
@@ -25,7 +25,7 @@ func TestChargedInThreeParts(t *testing.T) {
 	}
 	w := asking(0)
 	w.do(t, "ask "+sql)
-	if w.count("spend") != 3 || w.count("row") != 1 {
+	if w.count("spend") < 3 || w.count("spend") > 4 || w.count("row") != 1 {
 		t.Errorf("asked: %q", w.take())
 	}
 	before, first := w.left(), w.take()

@@ -28,6 +28,7 @@ var rows = []row{
 	{"quantiles", quantilesRow},
 	{"extremes", extremesRow},
 	{"margin", marginRow},
+	{"averages", averageMarginRow},
 	{"statements", statementsRow},
 	{"noise", noiseRow},
 	{"levels", levelsRow},
@@ -272,4 +273,28 @@ func marginRow(ctx context.Context, w *world, _ int) ([]figure, error) {
 	rho := math.Pow(math.Sqrt(half*half+10)-half, 2)
 	f.gaussian = math.Floor(rho * 2 * math.Pow(20/1.959964, 2))
 	return []figure{f}, nil
+}
+
+// averageMarginRow asks for averages with a margin until a budget is spent: how much of the margin that is paid for is
+// not needed.
+func averageMarginRow(ctx context.Context, w *world, _ int) ([]figure, error) {
+	const margin = 0.1
+	q := question{renyi, "", []string{"avg(age)"}, "patients"}
+	asked := q
+	asked.aggregates = []string{"avg(age)", "dpproxy.interval_low(avg(age))", "dpproxy.interval_high(avg(age))"}
+	all, err := w.untilRefused(ctx, asked, w.nextAnalyst(renyi), fmt.Sprintf("SET dpproxy.margin = '%g'", margin))
+	if err != nil {
+		return nil, err
+	}
+	mean, squares, n := 0.0, 0.0, float64(len(all))
+	for _, a := range all {
+		had := (a[""][2] - a[""][1]) / 2
+		mean, squares = mean+had/n, squares+had*had/n
+	}
+	name := fmt.Sprintf("SET dpproxy.margin = '%g': %s", margin, q.sql())
+	statements := newFigure(name, "statements that (20, 1e-6) answers", estimate{n, 0})
+	had := newFigure(name, "margin that is paid for, over the mean of those had",
+		estimate{margin / mean, margin / (mean * mean) * math.Sqrt((squares-mean*mean)/n)})
+	had.most = 1.1
+	return []figure{statements, had}, nil
 }

@@ -72,15 +72,12 @@ func (s chained) fieller() (below, above float64) {
 	return (root - s.z*m*m) / d, (root + s.z*m*m) / d
 }
 
-// WidestAverage bounds the margin of the average of n rows, each of which adds a value within row, in steps of their
-// sum per row, whatever it is; z and rows are the margins of the sum and of n. It falls with n.
-func WidestAverage(row mechanism.Interval, n int64, z, rows float64) float64 {
-	lo, hi := float64(row.Lo), float64(row.Hi)
-	s := chained{row, math.Max(math.Abs(lo), math.Abs(hi)) * float64(n), float64(n), func(float64) (float64, float64) {
-		return z, rows
-	}}
+// WidestAverage bounds the margin of an average of n rows, each of which adds a value within row, in steps of their sum
+// per row, whose size is at most most; z and rows are the margins of the sum and of n. It falls with n.
+func WidestAverage(row mechanism.Interval, n int64, most, z, rows float64) float64 {
+	s := chained{row, most * float64(n), float64(n), func(float64) (float64, float64) { return z, rows }}
 	_, above := s.fieller() // it grows with |z|
-	return math.Min(above/s.n, hi-lo)
+	return math.Min(above/s.n, float64(row.Hi)-float64(row.Lo))
 }
 
 // total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released
