@@ -7,6 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
@@ -32,6 +33,34 @@ func TestEmptyThreshold(t *testing.T) {
 			}
 			if !stattest.AtMost(hits, draws, .05) {
 				t.Errorf("%+v, %d rows: %d of %d empty counts exceed the threshold", g, rows, hits, draws)
+			}
+		}
+	}
+}
+
+// TestCertainBooleans: bool_or over 60 people for whom it holds is true in 95% of the draws or more, whichever rows they
+// have: a unit moves their number by 1 (docs/privacy.md P12c). By 20, as it moves a number of rows, it would be false in
+// many.
+func TestCertainBooleans(t *testing.T) {
+	const draws = 10000
+	source := mechanism.NewSource()
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		for _, c := range []struct {
+			moves  int64
+			groups int
+			holds  bool
+		}{{1, 1, true}, {1, 3, true}, {20, 1, false}} {
+			units := scalar(0, mechanism.NoUpper, c.moves, mechanism.Choice{})
+			units.Groups, units.Weight = c.groups, 1
+			p := shared(t, statementOf(1, units), budgetOf(method, 10, .5)).Mechanisms[0].Releases[0]
+			hits, least := 0, p.EmptyThreshold(mechanism.Wrong)
+			for range draws {
+				if p.Draw(source, 60, 0) > least {
+					hits++
+				}
+			}
+			if stattest.AtLeast(hits, draws, .95) != c.holds {
+				t.Errorf("%s, %+v: 60 people of 60 exceed the threshold in %d of %d draws", method, c, hits, draws)
 			}
 		}
 	}
