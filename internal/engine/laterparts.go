@@ -1,14 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
-// laterParts are what is charged behind the first charge, in order. Each follows from what was released before: how much
-// noise of the count an average bears hangs on how large it is, so coarse sums come before better counts.
+// laterParts are what is charged behind the first charge, in order. Each follows from what was released before: how
+// much noise of the count an average bears hangs on how large it is, so coarse sums come before better counts.
 var laterParts = []func(p *calibrated, answer []released, from int, bought []nextPart) nextPart{
 	(*calibrated).coarseSums, (*calibrated).betterCounts, (*calibrated).sums,
 }
@@ -18,8 +19,8 @@ func (p *calibrated) eachWanted(answer []released, from int, visit func(block in
 	for i := from; i < len(answer); i++ {
 		for j, margin := range p.wanted[i] {
 			r := p.Plan.Blocks[i].Releases[j]
-			w := wantedSum{wantedAverage{unjoined(r), margin}, j, answer[i], p.Mechanisms[i].Releases[j],
-				p.Mechanisms[i].Releases[r.CountRef]}
+			with := p.Mechanisms[i].Releases
+			w := wantedSum{wantedAverage{unjoined(r), margin}, j, answer[i], with[j], with[r.CountRef]}
 			if anyRow(w.counts()) {
 				visit(i, w)
 			}
@@ -131,7 +132,7 @@ func (p *calibrated) coarseSums(answer []released, from int, bought []nextPart) 
 		if len(had) == 0 || all(had, w.enough(sum, w.count, countIsEnough)) || !all(fewest(had, w.count), keptByParts) {
 			return
 		}
-		n := slices.MinFunc(had, func(a, b reach) int { return int(a.rows - b.rows) }).rows
+		n := slices.MinFunc(had, func(a, b reach) int { return cmp.Compare(a.rows, b.rows) }).rows
 		g, ok, err := mechanism.LeastGuarantee(w.sum, parted(most, coarseCosts), func(sum *mechanism.Prepared) bool {
 			return sum.ErrorQuantile(1-2*beyondCoarse) <= coarseTells*w.end()*float64(n)
 		})
@@ -142,22 +143,19 @@ func (p *calibrated) coarseSums(answer []released, from int, bought []nextPart) 
 	return part
 }
 
-// betterCounts are counts with the least noise with which averages keep their margins in all groups in which they can, or
-// the part that they have without a margin where they can in none. Those that are good enough have none.
+// betterCounts cost the least with which averages keep their margins in all groups in which they can, or the part that
+// they have without a margin where they can in none. Counts that are good enough have none.
 func (p *calibrated) betterCounts(answer []released, from int, bought []nextPart) nextPart {
 	part, needs := nextPart{}, map[[2]int][]func(count *mechanism.Prepared) bool{}
 	can := map[[2]int]bool{}
 	p.eachWanted(answer, from, func(block int, w wantedSum) {
 		at := [2]int{block, w.sum.CountRef}
 		sum, err := mechanism.Prepare(w.sum, halved(p.mostOfSum(block, w.release, bought)))
-		finest, _ := mechanism.Prepare(p.countOf(at), p.mostOfCount(at, bought))
-		if _, seen := can[at]; !seen {
-			can[at] = false
+		finest, err2 := mechanism.Prepare(p.countOf(at), p.mostOfCount(at, bought))
+		var groups []reach
+		if err == nil && err2 == nil {
+			groups = of(w.told(bought[0][[2]int{block, w.release}].Prepared), w.keeps(sum, finest))
 		}
-		if err != nil || finest == nil {
-			return
-		}
-		groups := of(w.told(bought[0][[2]int{block, w.release}].Prepared), w.keeps(sum, finest))
 		can[at] = can[at] || len(groups) > 0
 		if all(groups, w.enough(sum, w.count, countIsEnough)) {
 			return
@@ -248,8 +246,8 @@ func prepareAtMost(r mechanism.Release, g, most mechanism.Guarantee) *mechanism.
 	return p
 }
 
-// mostOfSum is the most that a sum and a better count for it may cost: its part of what the first charge leaves, without
-// what was bought of it since.
+// mostOfSum is the most that a sum and a better count for it may cost: its part of what the first charge leaves,
+// without what was bought of it since.
 func (p *calibrated) mostOfSum(block, release int, bought []nextPart) mechanism.Guarantee {
 	r := p.Plan.Blocks[block].Releases[release]
 	most := p.later.mostOf(r, p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon)
