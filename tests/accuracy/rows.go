@@ -282,7 +282,7 @@ func averageMarginRow(ctx context.Context, w *world, _ int) ([]figure, error) {
 	q := question{renyi, "", []string{"avg(age)"}, "patients"}
 	asked := q
 	asked.aggregates = []string{"avg(age)", "dpproxy.interval_low(avg(age))", "dpproxy.interval_high(avg(age))"}
-	all, err := w.untilRefused(ctx, asked, w.nextAnalyst(renyi), fmt.Sprintf("SET dpproxy.margin = '%g'", margin))
+	all, err := w.untilRefused(ctx, w.nextAnalyst(renyi), []question{asked}, fmt.Sprintf("SET dpproxy.margin = '%g'", margin))
 	if err != nil {
 		return nil, err
 	}
@@ -293,6 +293,7 @@ func averageMarginRow(ctx context.Context, w *world, _ int) ([]figure, error) {
 	}
 	name := fmt.Sprintf("SET dpproxy.margin = '%g': %s", margin, q.sql())
 	statements := newFigure(name, "statements that (20, 1e-6) answers", estimate{n, 0})
+	statements.least = 1400
 	had := newFigure(name, "margin that is paid for, over the mean of those had",
 		estimate{margin / mean, margin / (mean * mean) * math.Sqrt((squares-mean*mean)/n)})
 	had.most = 1.1
