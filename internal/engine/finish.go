@@ -85,15 +85,20 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []estimate.Block) (val
 		return numberArray(block.Keys.Len(), func(int) (float64, bool) { return 0, false }), 0, nil
 	case arg.Derived == rewrite.DerivedPlain:
 		return integerArray(block.Plain[arg.Release]), 0, nil
-	case arg.Derived == rewrite.DerivedNoise || arg.Derived == rewrite.DerivedShare:
-		margin, share, ok := p.Summed(arg.Block, *arg.Column, block)
+	case arg.Derived == rewrite.DerivedNoise:
+		margins := p.SumMargins(arg.Block, *arg.Column, block)
+		return numberArray(block.Keys.Len(), func(g int) (float64, bool) {
+			if margins == nil {
+				return 0, false
+			}
+			return margins[g], true
+		}), 0, nil
+	case arg.Derived == rewrite.DerivedShare:
+		_, share, ok := p.Summed(arg.Block, *arg.Column, block)
 		if !ok {
 			return nil, 0, nil
 		}
-		if arg.Derived == rewrite.DerivedShare {
-			margin = share
-		}
-		return strconv.AppendFloat(nil, margin, 'g', -1, 64), 0, nil
+		return strconv.AppendFloat(nil, share, 'g', -1, 64), 0, nil
 	}
 	value, err = p.derivedArg(arg, block)
 	return value, 0, err

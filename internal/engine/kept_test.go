@@ -74,7 +74,7 @@ func TestSumsOfReleased(t *testing.T) {
 			t.Errorf("release %d is %d and %d, want %d", j, r.Plain[j][0], r.Values[j][0], want)
 		}
 		one, both := of.Mechanisms[0].Releases[j], s.mechanism(j)
-		if got, want := both.SumMargin(.05), math.Sqrt2*one.SumMargin(.05); math.Abs(got-want) > 1e-9*want {
+		if got, want := both.SumMargin(1, .05), math.Sqrt2*one.SumMargin(1, .05); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("release %d: margin %g, want %g", j, got, want)
 		}
 	}

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"errors"
+
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -24,10 +26,11 @@ type Released struct {
 }
 
 // draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles,
-// then one draw for each other release of each group. Where a count decides which groups are shown, what was drawn for
+// then one draw for each other release, of all groups or of each. Where a count decides which groups are shown, what was drawn for
 // others is seen by nobody. It gives the exact integers of the groups that are shown, too, and leaves out the sums that
 // are not charged yet.
-func (b Mechanisms) draw(src *mechanism.Source, releases []mechanism.Release, m Exact) (Released, Exact) {
+func (b Mechanisms) draw(src *mechanism.Source, k *rewrite.Block, m Exact) (Released, Exact, error) {
+	releases := k.Releases
 	if b.Selection != nil {
 		var selected []int
 		for g := range m.keys.Len() {
@@ -51,6 +54,17 @@ func (b Mechanisms) draw(src *mechanism.Source, releases []mechanism.Release, m 
 		cube, coordinate := b.Releases[i].Joint()
 		switch {
 		case releases[i].InFamily(), b.Later[i]:
+		case b.Releases[i].Running():
+			if len(k.Running) != groups {
+				return Released{}, Exact{}, errors.New("running totals of other groups")
+			}
+			noise, err := b.Releases[i].DrawRunning(src, k.Running)
+			if err != nil {
+				return Released{}, Exact{}, err
+			}
+			for g, d := range noise {
+				out.take(i, g)(b.Releases[i].BoundPlain(m.exact[i][g], d, 0))
+			}
 		case cube != nil:
 			for g := range groups {
 				out.take(i, g)(b.Releases[i].BoundPlain(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate],
@@ -62,7 +76,7 @@ func (b Mechanisms) draw(src *mechanism.Source, releases []mechanism.Release, m 
 	}
 	out.keepOrder(releases)
 	if b.Threshold == nil {
-		return out, m
+		return out, m, nil
 	}
 	var shown []int
 	for g, count := range out.Values[b.By] {
@@ -70,7 +84,7 @@ func (b Mechanisms) draw(src *mechanism.Source, releases []mechanism.Release, m 
 			shown = append(shown, g)
 		}
 	}
-	return out.Of(shown), m.of(shown)
+	return out.Of(shown), m.of(shown), nil
 }
 
 // drawRelease draws a release whose noise is its own, for each group.

@@ -88,8 +88,8 @@ func (m *Measured) Draw(paid *Receipt, src *mechanism.Source, block int, with Me
 	if err := m.pay(paid, block, with); err != nil {
 		return Released{}, Shown{}, err
 	}
-	r, shown := with.draw(src, m.plan.Blocks[block].Releases, m.blocks[block].sorted())
-	return r, Shown{m.plan, block, shown}, nil
+	r, shown, err := with.draw(src, &m.plan.Blocks[block], m.blocks[block].sorted())
+	return r, Shown{m.plan, block, shown}, err
 }
 
 // pay uses up what the receipt has for a block.

@@ -8,6 +8,7 @@
 //	weight.go, truncated.go,       conditioned on a set of values: sums of weights, enumeration or in closed form,
 //	search.go                      and their supremum
 //	rank.go                        quantiles, joint noise, partition selection
+//	running.go                     one noise for all groups, for their running totals
 //	gdp.go                         Gaussian differential privacy
 //
 // A cost is a Rényi divergence of an order above 1, in nats; order +Inf is the largest log-ratio, and GDP stands for

@@ -20,7 +20,7 @@ func (p *Prepared) Added(n int) *Prepared {
 		deviation = p.cube.marginal(p.coordinate).rmse()
 	}
 	c.RMSEAverage, c.RMSEWorst = deviation*root, deviation*root
-	q.added = func(wrong float64) float64 { return p.SumMargin(wrong) * root }
+	q.added = func(wrong float64) float64 { return p.sumMargin(wrong) * root }
 	q.draws, q.outline = n, func() *Outline { return nil }
 	q.cube = nil // its law is that of one draw
 	q.quantiles, q.tails, q.thresholds = &quantiles[float64]{}, &quantiles[int64]{}, &quantiles[float64]{}

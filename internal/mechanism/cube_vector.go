@@ -143,8 +143,8 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 func (p *Prepared) Joint() (c *Cube, coordinate int) { return p.cube, p.coordinate }
 
 // Bound releases a coordinate of joint noise: exact is clamped to the range, as Draw does, the noise that Cube.Draw
-// gave for the same group is added, and the sum is folded into the range. count is the released n̂ of a SumGivenCount
-// release.
+// or DrawRunning gave for the same group is added, and the sum is folded into the range, or clamped if it is Running.
+// count is the released n̂ of a SumGivenCount release.
 //
 // Values beyond ±3·2^60 are set there first: for exact values within ±2^60 that makes noise set to ±2^62 and noise
 // beyond it the same.
@@ -160,5 +160,8 @@ func (p *Prepared) BoundPlain(exact, noise, count int64) (z, plain int64) {
 	}
 	h := p.rangeAt(count).hull()
 	plain = Interval{-3 * limit, 3 * limit}.clamp(h.clamp(exact) + max(-noiseLimit, min(noiseLimit, noise)))
+	if p.running != nil {
+		return h.clamp(plain), plain
+	}
 	return h.fold(plain), plain
 }

@@ -34,6 +34,7 @@
 //	cube_distribution.go,
 //	cube_vector.go,
 //	cube_verify.go
+//	running.go                 noise for all groups of running totals
 //	quantile.go                exponential mechanism on ranks
 //	family.go,                 several quantiles of the same rows by halving; their enumeration
 //	family_verify.go

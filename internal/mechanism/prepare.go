@@ -24,6 +24,7 @@ type Prepared struct {
 	coordinate int
 	draws      int                         // how many it is the sum of (Added); 0: it is one
 	added      func(wrong float64) float64 // the margin of such a sum; nil: it is none
+	running    *running                    // noise for all groups at once; nil: each has its own
 
 	// of |released − true|, by their probability, before the range caps it; nil: it has no such noise
 	quantiles  *quantiles[float64]
@@ -65,7 +66,7 @@ const mechanismBytes = 60 << 10
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
 	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Squares, r.Layered(), r.Decides,
-		r.Choice, r.PerRow, r.Fraction, r.End, g)
+		r.Choice, r.PerRow, r.Fraction, r.End, r.Running, g)
 	p, err := prepared.find(key, func() (*Prepared, error) { return prepare(r, g) })
 	if err != nil && r.Name != "" {
 		err = fmt.Errorf("%s: %w", r.Name, err)
@@ -193,6 +194,7 @@ func (p *Prepared) choose(c Choice) error {
 		}
 		p.candidates[p.chosen] = sharper
 	}
+	p.addRunning(c)
 	p.candidates[p.chosen].Chosen = true
 	return nil
 }

@@ -103,6 +103,10 @@ func (p *Prepared) Verify(r Release) error {
 		return errors.New("it is made for another end of the rows")
 	case p.cube != nil:
 		return p.cube.verify(u, p.coordinate)
+	case p.running != nil:
+		m := p.running.loss(p.running.sampler().kernel, p.task)
+		m.Unit = u
+		return covers(p.Curve(), curveOf(m.Bound()))
 	case r.Kind == Quantile:
 		return p.verifyQuantile(u)
 	case r.Kind == Selection:

@@ -3,7 +3,7 @@ package mechanism
 import "math"
 
 // Plain says that what is released of a number follows from a noisy value that no range has bounded: the sum of such
-// values over groups has no bias, and one noise for each group.
+// values over groups has no bias.
 func (p *Prepared) Plain() bool {
 	if p.release.Kind != Scalar {
 		return false
@@ -19,11 +19,18 @@ const sumStep = math.Sqrt2 / 2
 // normalQuantile is the quantile of a normal distribution's magnitude, in standard deviations.
 func normalQuantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(probability) }
 
-// SumMargin is u: the noises of n groups together are beyond u·√n with a probability of at most wrong. It is the margin
-// of one, and a part of a step of its values more, or that of a normal distribution as wide, which it comes near to
-// with n: distributions with longer tails than that come from above, and others from below (docs/mechanisms.md, section
-// 18).
-func (p *Prepared) SumMargin(wrong float64) float64 {
+// SumMargin is u·√n: the noises of n groups together, of the first n where they are Running, are beyond it with a
+// probability of at most wrong. u is the margin of one, and a part of a step of its values more, or that of a normal
+// distribution as wide, which it comes near to with n: distributions with longer tails than that come from above, and
+// others from below (docs/mechanisms.md, section 18).
+func (p *Prepared) SumMargin(n int, wrong float64) float64 {
+	if p.running != nil {
+		return p.running.margin(n, wrong)
+	}
+	return p.sumMargin(wrong) * math.Sqrt(float64(n))
+}
+
+func (p *Prepared) sumMargin(wrong float64) float64 {
 	if p.added != nil {
 		return p.added(wrong)
 	}

@@ -23,14 +23,14 @@ func TestSumMargins(t *testing.T) {
 		sum, groups := lawOf(n), 1
 		for range 8 {
 			for _, wrong := range []float64{.05, .01, .001} {
-				far := int(math.Floor(p.SumMargin(wrong) * math.Sqrt(float64(groups))))
+				far := int(math.Floor(p.SumMargin(groups, wrong)))
 				if in := within(sum, far); in < 1-wrong {
 					t.Errorf("%s of κ %g, %d groups: %.4f are within %d", n.noise, n.kappa, groups, in, far)
 				}
 			}
 			sum, groups = convolved(sum, sum), 2*groups
 		}
-		if u, most := p.SumMargin(.05), 1.25*normalQuantile(.95)*n.openErrors(); u > most+2*float64(max(1, n.period)) {
+		if u, most := p.SumMargin(1, .05), 1.25*normalQuantile(.95)*n.openErrors(); u > most+2*float64(max(1, n.period)) {
 			t.Errorf("%s of κ %g: %g, where a normal law needs %g", n.noise, n.kappa, u, most/1.25)
 		}
 	}
@@ -118,7 +118,7 @@ func TestJointPlain(t *testing.T) {
 			t.Fatalf("the noise of %d rows is not joint, or not plain", rows)
 		}
 		const rounds = 4000
-		noise, u := make([]int64, cube.Dimension()), p.SumMargin(.05)
+		noise := make([]int64, cube.Dimension())
 		for _, groups := range []int{1, 2, 50} {
 			wrong := 0
 			for range rounds {
@@ -131,7 +131,7 @@ func TestJointPlain(t *testing.T) {
 					}
 					sum += plain
 				}
-				if math.Abs(float64(sum)) > u*math.Sqrt(float64(groups)) {
+				if math.Abs(float64(sum)) > p.SumMargin(groups, .05) {
 					wrong++
 				}
 			}

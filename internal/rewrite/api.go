@@ -176,6 +176,9 @@ type Block struct {
 	Chosen     bool     `json:"-"` // released values choose in another way which groups are shown
 	Limit      int      `json:"-"` // how many groups an order of what is released of them leaves; 0: all
 	Windows    []Window `json:"-"` // sums over its groups
+	// all groups, as windows add them up that alone read the releases with Running; nil: there are none
+	Running []int         `json:",omitempty"`
+	Sums    []release.Sum `json:"-"` // of which these releases are
 
 	Steps int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 

@@ -71,6 +71,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 		return b.inPlan(p, index[last][block], b.queries[last].Blocks[block], column, window)
 	})
 	b.numberLayers(p.Blocks, planned, p.stage)
+	p.run()
 	b.levels(p, index)
 	p.Beyond = b.Beyond()
 	b.explain(p, index)
@@ -185,6 +186,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		}
 		block.DropsEmpty, block.Compared, block.Limit, block.Chosen, block.Windows = k.DropsEmpty, k.Compared, k.Limit,
 			k.Chosen, k.Windows
+		block.Sums = k.Sums()
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -196,6 +198,9 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			index[i] = j
 			p.Blocks[j].addColumns(block.Columns)
 			p.Blocks[j].Windows = append(p.Blocks[j].Windows, block.Windows...)
+			p.Blocks[j].Sums = slices.DeleteFunc(p.Blocks[j].Sums, func(s release.Sum) bool {
+				return !slices.ContainsFunc(block.Sums, s.Equal)
+			})
 			if block.Limit > 0 && (p.Blocks[j].Limit == 0 || block.Limit < p.Blocks[j].Limit) {
 				p.Blocks[j].Limit = block.Limit
 			}
@@ -208,6 +213,18 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		p.Blocks, *planned = append(p.Blocks, block), append(*planned, k)
 	}
 	return index
+}
+
+// run says which releases have noise for running totals: in each block those that are added up in one order.
+func (p *Plan) run() {
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		for _, s := range b.Sums {
+			if s.Along(b.Sums[0]) {
+				b.Running, b.Releases[s.Release].Running = s.Order, s.Length
+			}
+		}
+	}
 }
 
 // blocks lists the planned blocks of all queries.
@@ -269,7 +286,7 @@ func (b *Block) Asked(release int) bool {
 // normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of
 // public tables that the answer does not.
 func (b Block) normalised() Block {
-	b.Columns, b.Windows, b.Beyond, b.Uncovered, b.Steps, b.MostRows = nil, nil, nil, false, 0, 0
+	b.Columns, b.Windows, b.Sums, b.Beyond, b.Uncovered, b.Steps, b.MostRows = nil, nil, nil, nil, false, 0, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""

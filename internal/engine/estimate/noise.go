@@ -38,6 +38,9 @@ func (s *Statement) Noise(block, release int) Noise {
 		Mechanism: string(chosen.Noise) + " " + string(chosen.Bounding), Geometry: "L1",
 		Scale: chosen.Scale * Step(r),
 	}
+	if p.Running() {
+		out.Mechanism = fmt.Sprintf("%s, jointly for running totals of %d groups", out.Mechanism, r.Running)
+	}
 	if cube, _ := p.Joint(); cube != nil {
 		out.Mechanism, out.Geometry = fmt.Sprintf("%s, joint for %d releases", out.Mechanism, cube.Dimension()), "L∞"
 	} else if chosen.Noise == mechanism.Gaussian {

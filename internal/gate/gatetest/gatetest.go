@@ -36,6 +36,7 @@ func Draw(src *mechanism.Source, with gate.Mechanisms, releases []mechanism.Rele
 		}
 	}
 	for g := range m.Keys.Len() {
+		block.Running = append(block.Running, g)
 		row := backend.MeasureRow{Integers: []int64{int64(g) + 1}}
 		for _, i := range block.Measured {
 			exact := int64(0)

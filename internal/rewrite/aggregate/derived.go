@@ -18,7 +18,7 @@ const (
 	// kept within its range, int8[]; NULL where that is not known. DerivedShown says which groups are shown, bool[].
 	DerivedPlain Derived = "plain"
 	DerivedShown Derived = "shown"
-	// DerivedNoise is what the margin of a sum of n groups is over √n, and DerivedShare by how much of the sum it is wider
+	// The margin of a sum of n groups is √n times the least DerivedNoise of them, float8[], and DerivedShare is by how much of the sum it is wider
 	// for rows that are left out: float8, in the aggregate's unit. NULL where they are not known.
 	DerivedNoise Derived = "noise"
 	DerivedShare Derived = "share"

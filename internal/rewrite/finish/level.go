@@ -24,7 +24,7 @@ type level struct {
 	limit     int    // how many groups an order of what is released of them leaves; 0: all
 	chosen    bool   // what is released of its groups, or of others, says otherwise which are shown
 	choosers  []int  // the calls that say so
-	windows   []window
+	windows   []release.Window
 	compared  bool           // EXISTS asks of its count whether there are rows
 	every     bool           // it counts rows for every row around, also those that have none
 	outputs   map[int]string // by index of the call: the column of the query that is this call and nothing else
@@ -45,8 +45,8 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 	planner := &release.Planner{Base: p.Base, Compared: l.compared, Every: l.every}
 	u := placeholderRead{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
 	for _, w := range l.windows {
-		if !slices.Contains(u.summed, w.call) {
-			u.summed = append(u.summed, w.call)
+		if !slices.Contains(u.summed, w.Call) {
+			u.summed = append(u.summed, w.Call)
 		}
 	}
 	for _, set := range l.groups.sets {
@@ -77,8 +77,8 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		if len(l.groups.sets) == 1 {
 			k.Limit = l.limit
 			for _, w := range l.windows {
-				w.Column, w.Adds = k.Columns[w.call], k.Adds(w.call)
-				k.Windows = append(k.Windows, w.Window)
+				w.Column, w.Adds = k.Columns[w.Call], k.Adds(w.Call)
+				k.Windows = append(k.Windows, w)
 			}
 		}
 		u.blocks = append(u.blocks, len(p.Blocks))

@@ -144,6 +144,7 @@ func (f *printer) arrays(u placeholderRead, k *release.Block, number int) (array
 	for _, call := range u.summed {
 		if k.Adds(call) {
 			add(plainColumn(call), summedArg(k, call, pgtype.Int8ArrayOID, aggregate.DerivedPlain), "int8[]")
+			add(noiseColumn(call), summedArg(k, call, pgtype.Float8ArrayOID, aggregate.DerivedNoise), "float8[]")
 		}
 	}
 	if len(u.summed) > 0 {
@@ -153,12 +154,13 @@ func (f *printer) arrays(u placeholderRead, k *release.Block, number int) (array
 }
 
 func plainColumn(call int) string { return fmt.Sprintf("y%d", call+1) }
+func noiseColumn(call int) string { return fmt.Sprintf("e%d", call+1) }
 
 func summedArg(k *release.Block, call int, oid uint32, what aggregate.Derived) Arg {
 	return Arg{Type: oid, Key: -1, Release: k.Columns[call].Releases[0], Column: &k.Columns[call], Derived: what}
 }
 
-// summedOutputs selects what windows add up over all groups, p1, p2…, with the margin m1, m2… of one group, and the
+// summedOutputs selects what windows add up over all groups, p1, p2…, with m1, m2… for the margin, and the
 // share s1, s2… that is left out.
 func (f *printer) summedOutputs(u placeholderRead, k *release.Block, number int) []string {
 	if len(u.summed) == 0 {
@@ -178,13 +180,10 @@ func (f *printer) summedOutputs(u placeholderRead, k *release.Block, number int)
 		if k.Adds(call) {
 			y := query.Name(plainColumn(call))
 			value = fmt.Sprintf("WHEN %s IS NOT NULL THEN %s ", y, query.Text(k.OutputOf(call, y))) + value
-			scalar := func(what aggregate.Derived) string {
-				a := summedArg(k, call, pgtype.Float8OID, what)
-				a.Block, a.Whole = number, true
-				f.args = append(f.args, a)
-				return fmt.Sprintf("$%d::pg_catalog.float8", len(f.args))
-			}
-			margin, share = scalar(aggregate.DerivedNoise), scalar(aggregate.DerivedShare)+"::pg_catalog.numeric"
+			a := summedArg(k, call, pgtype.Float8OID, aggregate.DerivedShare)
+			a.Block, a.Whole = number, true
+			f.args = append(f.args, a)
+			margin, share = noiseColumn(call), fmt.Sprintf("$%d::pg_catalog.float8::pg_catalog.numeric", len(f.args))
 			switch k.Columns[call].Type {
 			case pgtype.IntervalOID:
 				margin += " * interval '1 microsecond'"

@@ -150,7 +150,27 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 		sort[i] = moved(sort[i], "")
 	}
 	if len(inner.TargetList) > len(of.groups.TargetList) {
-		s.TargetList, s.SortClause, s.FromClause = list, sort, []*pg_query.Node{sqltree.Subselect(inner, of.table)}
+		s.TargetList, s.SortClause, s.FromClause = list, sort, nil
+		of.dropSums(inner, sqltree.SelectNode(s))
+		s.FromClause = []*pg_query.Node{sqltree.Subselect(inner, of.table)}
+	}
+}
+
+// dropSums leaves out what a query of groups adds up and the query around does not read any more: a window that alone
+// reads it has less noise (docs/privacy.md P20d). Outputs keep their places.
+func (o *grouped) dropSums(groups *pg_query.SelectStmt, around *pg_query.Node) {
+	if len(groups.SortClause) > 0 {
+		return // by an output
+	}
+	for _, t := range groups.TargetList {
+		r := t.GetResTarget()
+		name := sqltree.OutputName(r)
+		if additive(r.Val.GetFuncCall()) && !sqltree.Any(around, func(n *pg_query.Node) bool {
+			names := sqltree.StringList(n.GetColumnRef().GetFields())
+			return n.GetColumnRef() != nil && slices.Contains([]string{name, o.table, ""}, names[len(names)-1])
+		}) {
+			r.Name, r.Val = name, sqltree.Integer(0)
+		}
 	}
 }
 

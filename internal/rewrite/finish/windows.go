@@ -17,12 +17,6 @@ import (
 // drawn before anything was kept within its range: what is added up has no bias then, and a margin (docs/privacy.md
 // P20c).
 
-// window is such a window of a level.
-type window struct {
-	release.Window
-	call int
-}
-
 // windows finds them in what a query of a block selects and sorts by.
 type windows struct {
 	*level
@@ -47,12 +41,42 @@ func (b *finisher) addGroups(s *pg_query.SelectStmt, alias string, l *level) {
 	replaceEach(s.SortClause, w.replaced)
 	replaceEach(s.DistinctClause, w.replaced)
 	b.overShown = b.overShown || w.shown
+	w.alone(slices.Concat(s.TargetList, s.SortClause, s.DistinctClause, s.WindowClause))
 	if len(w.inner) == 0 {
 		return
 	}
 	all := sqltree.NewSelect(append([]*pg_query.Node{sqltree.Target("", sqltree.AllColumns())}, w.inner...)...)
 	all.FromClause = s.FromClause
 	s.FromClause, s.WhereClause = []*pg_query.Node{sqltree.Subselect(all, alias)}, sqltree.ColumnRef(alias, "shown")
+}
+
+// alone says of each window whether nothing else reads what it adds up: neither other expressions nor what
+// dpproxy's functions say of its noise.
+func (w *windows) alone(rest []*pg_query.Node) {
+	var read []int
+	for _, n := range rest {
+		read = append(read, callsIn(n, w.alias)...)
+	}
+	for _, i := range w.intervals {
+		read = append(read, i.Call)
+	}
+	for i := range w.windows {
+		w.windows[i].Alone = !slices.Contains(read, w.windows[i].Call)
+	}
+}
+
+// order is 1 + the only key in whose order a window adds up all groups so far; 0: it adds up others, or in another.
+func (w *windows) order(over *pg_query.WindowDef) (key int, desc bool) {
+	if len(over.OrderClause) != 1 || over.FrameOptions != plainFrame {
+		return 0, false
+	}
+	by := over.OrderClause[0].GetSortBy()
+	at, ok := w.column(by.Node, 'k')
+	if desc = by.SortbyDir == pg_query.SortByDir_SORTBY_DESC; !ok || by.SortbyDir == pg_query.SortByDir_SORTBY_USING ||
+		by.SortbyNulls != pg_query.SortByNulls_SORTBY_NULLS_DEFAULT {
+		return 0, false
+	}
+	return 1 + at, desc
 }
 
 func uncast(n *pg_query.Node) *pg_query.Node {
@@ -97,12 +121,13 @@ func (w *windows) number(n *pg_query.Node) int {
 	if w.numbers[key] > 0 {
 		return w.numbers[key]
 	}
-	found := window{call: at}
+	found := release.Window{Call: at}
 	found.Whole = len(over.OrderClause) == 0 && over.FrameOptions == plainFrame
+	found.Order, found.Desc = w.order(over)
 	for _, k := range over.PartitionClause {
 		key, ok := w.column(k, 'k')
 		if !ok {
-			found.Partition, found.Whole = nil, false
+			found.Partition, found.Whole, found.Order = nil, false, 0
 			break
 		}
 		found.Partition = append(found.Partition, key)
@@ -110,9 +135,14 @@ func (w *windows) number(n *pg_query.Node) int {
 	w.windows = append(w.windows, found)
 	number := len(w.windows)
 	w.numbers[key] = number
-	sum, groups := sqltree.Call("sum", sqltree.ColumnRef(w.alias, fmt.Sprintf("p%d", at+1))), sqltree.CountRows()
-	sum.GetFuncCall().Over, groups.GetFuncCall().Over = over, sqltree.Clone(over)
-	w.inner = append(w.inner, sqltree.Target(fmt.Sprintf("w%d", number), sum), sqltree.Target(fmt.Sprintf("n%d", number), groups))
+	of := func(function, column string) *pg_query.Node {
+		return sqltree.Call(function, sqltree.ColumnRef(w.alias, fmt.Sprintf("%s%d", column, at+1)))
+	}
+	names := []string{"w", "n", "e"}
+	for i, n := range []*pg_query.Node{of("sum", "p"), sqltree.CountRows(), of("min", "m")} {
+		n.GetFuncCall().Over = sqltree.Clone(over)
+		w.inner = append(w.inner, sqltree.Target(fmt.Sprintf("%s%d", names[i], number), n))
+	}
 	return number
 }
 
@@ -189,7 +219,7 @@ func ofOneKey(n *pg_query.Node) bool {
 
 // value is what a window is, or an end of its interval. Of counts neither is below 0.
 func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
-	of := w.windows[number-1].call
+	of := w.windows[number-1].Call
 	column := func(letter string, i int) *pg_query.Node {
 		return sqltree.ColumnRef(w.alias, fmt.Sprintf("%s%d", letter, i))
 	}
@@ -205,7 +235,7 @@ func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
 		return atLeast0(sum)
 	}
 	root := sqltree.Call("round", sqltree.Call("sqrt", sqltree.Cast(column("n", number), "numeric")), sqltree.Integer(4))
-	noise := sqltree.Operation("*", column("m", of+1), root)
+	noise := sqltree.Operation("*", column("e", number), root)
 	if counts {
 		noise = sqltree.Call("floor", noise)
 	}

@@ -315,11 +315,15 @@ type Difference struct {
 
 // Window adds up an aggregate over groups: SUM(…) OVER (…), as a running total does.
 type Window struct {
+	Call      int    // of the block's calls, which it adds up
 	Output    string // as Column.Output
 	Column    Column
 	Adds      bool  // its release is what adds up
 	Partition []int // keys that its partitions are of; nil: all groups are in one, or nobody knows
 	Whole     bool  // it is of all rows of the partition
+	Order     int   // 1 + the key in whose order it adds up all groups so far; 0: it does not, or nobody knows
+	Desc      bool  // from the greatest on
+	Alone     bool  // such windows read the aggregate, and nothing else does
 }
 
 // ReleasedColumn names a released column in the finish query.

@@ -20,6 +20,7 @@ type Domain struct {
 	At       []int         // the places of Keys in the block
 	Tuples   *schema.Table // values of Keys, each combination once, in order; nil where Lookup is
 	Computed bool          // they follow from bounds (expr.Limits)
+	Sorted   bool          // they are one key's, as its type sorts them, NULL last
 	Whole    bool          // no row has keys that are not among them, but where public rows have changed
 	public   bool          // they are combinations of rows of public tables
 

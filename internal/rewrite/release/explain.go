@@ -30,6 +30,9 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		if r.Layer > 0 {
 			line += fmt.Sprintf(", disjoint rows %d", r.Layer)
 		}
+		if r.Running > 0 {
+			line += fmt.Sprintf(", for running totals of %d groups", r.Running)
+		}
 		if r.Margin > 0 {
 			line += fmt.Sprintf(", margin %d × %g", r.Margin, stepOf(r))
 		}

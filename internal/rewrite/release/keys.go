@@ -302,7 +302,7 @@ func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
 	if null {
 		values.Add([]*schema.Canonical{nil})
 	}
-	d.Tuples, d.Computed, d.Whole = values, list.Computed, list.Whole
+	d.Tuples, d.Computed, d.Whole, d.Sorted = values, list.Computed, list.Whole, !g.Collatable()
 	return nil
 }
 
