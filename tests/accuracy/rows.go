@@ -23,6 +23,7 @@ var rows = []row{
 	{"grouped", groupedRow},
 	{"fine", fineRow},
 	{"shown", shownRow},
+	{"running", runningRow},
 	{"single", singleRow},
 	{"variance", varianceRow},
 	{"quantiles", quantilesRow},
