@@ -71,7 +71,8 @@ func (m Running) Bound() func(order float64) float64 {
 		switch {
 		case squared == 0:
 			return 0
-		case !m.valid() || m.Law != Gaussian || m.endsTooSoon() || !(order > 1) && order != GDP || !(squared <= mostMoved*mostMoved):
+		case !m.valid() || m.Law != Gaussian || m.endsTooSoon() || !(order > 1) && order != GDP ||
+			!(squared <= mostMoved*mostMoved):
 			return math.Inf(1)
 		}
 		return m.Plain(order, 1) * squared * up
