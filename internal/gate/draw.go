@@ -26,9 +26,9 @@ type Released struct {
 }
 
 // draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles,
-// then one draw for each other release, of all groups or of each. Where a count decides which groups are shown, what was drawn for
-// others is seen by nobody. It gives the exact integers of the groups that are shown, too, and leaves out the sums that
-// are not charged yet.
+// then one draw for each other release, of all groups or of each. Where a count decides which groups are shown, what
+// was drawn for others is seen by nobody. It gives the exact integers of the groups that are shown, too, and leaves
+// out the sums that are not charged yet.
 func (b Mechanisms) draw(src *mechanism.Source, k *rewrite.Block, m Exact) (Released, Exact, error) {
 	releases := k.Releases
 	if b.Selection != nil {

@@ -16,12 +16,12 @@ const MostRunning = 1 << 12
 // runningBits: a step of running noise is 2^−16 of the release's own.
 const runningBits = 16
 
-// running is Gaussian noise for the groups of a release of which running totals are asked for, and nothing else. With A
-// the matrix that adds up, L a power of it and z noise of its own for each group, the totals of x + L⁻¹z err by A·L⁻¹·z.
-// Of the square root the variance of the k-th grows with ln k (Henzinger, Upadhyay and Upadhyay 2023); a lower power
-// costs less where a unit is in several groups. L is rounded to whole steps, and L⁻¹z to whole numbers, one group after
-// the other, so that x + L⁻¹z is a function of L·x + z (docs/mechanisms.md, section 21). It is immutable and safe for
-// concurrent use.
+// running is Gaussian noise for the groups of a release of which running totals are asked for, and nothing else. With
+// A the matrix that adds up, L a power of it and z noise of its own for each group, the totals of x + L⁻¹z err by
+// A·L⁻¹·z. Of the square root the variance of the k-th grows with ln k (Henzinger, Upadhyay and Upadhyay 2023); a
+// lower power costs less where a unit is in several groups. L is rounded to whole steps, and L⁻¹z to whole numbers,
+// one group after the other, so that x + L⁻¹z is a function of L·x + z (docs/mechanisms.md, section 21). It is
+// immutable and safe for concurrent use.
 type running struct {
 	*factor
 	kernel  kernel // of z, in its steps
@@ -41,8 +41,8 @@ var factors = memo[[2]int, *factor]{most: 64}
 // runningPowers is how many are compared, in eighths: from nearly independent noise to the square root.
 const runningPowers = 4
 
-// newFactor is such a power of the matrix of ones for n groups: of the series 1/(1−x), which adds up, f(k) = f(k−1)·(k −
-// 1 + power)/k.
+// newFactor is such a power of the matrix of ones for n groups: of the series 1/(1−x), which adds up, f(k) =
+// f(k−1)·(k − 1 + power)/k.
 func newFactor(n, eighths int) *factor {
 	f, inverse := &factor{column: make([]int64, n), totals: make([]float64, n)}, make([]float64, n)
 	exact, sum := 1.0, 0.0
@@ -148,8 +148,8 @@ func (r *running) error() float64 {
 // Running says whether the noise is of all groups at once, drawn by DrawRunning.
 func (p *Prepared) Running() bool { return p.running != nil }
 
-// DrawRunning draws the noise of all groups, which BoundPlain adds. order lists them, each once, as they are added up:
-// every stretch of the length that the release was prepared for by itself.
+// DrawRunning draws the noise of all groups, which BoundPlain adds. order lists them, each once, as they are added
+// up: every stretch of the length that the release was prepared for by itself.
 func (p *Prepared) DrawRunning(s *Source, order []int) ([]int64, error) {
 	noise, drawn := make([]int64, len(order)), make([]bool, len(order))
 	smp := p.running.sampler()
@@ -169,8 +169,8 @@ func (p *Prepared) DrawRunning(s *Source, order []int) ([]int64, error) {
 	return noise, nil
 }
 
-// nearest puts the whole numbers w in the place of z that L·w comes near to it with, one after the other (Babai's nearest
-// plane): where z is L·x more, they are x more.
+// nearest puts the whole numbers w in the place of z that L·w comes near to it with, one after the other (Babai's
+// nearest plane): where z is L·x more, they are x more.
 func (f *factor) nearest(z []int64) {
 	step := bits.TrailingZeros64(uint64(f.column[0]))
 	for i, left := range z {

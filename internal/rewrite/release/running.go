@@ -67,11 +67,11 @@ func (k *Block) running(w Window) (order []int, length int) {
 	}
 	partitions := 1
 	for _, key := range w.Partition {
-		if d := domain(key); len(d.Keys) > 1 || key == w.Order-1 {
+		d := domain(key)
+		if len(d.Keys) > 1 || key == w.Order-1 {
 			return nil, 0
-		} else {
-			partitions *= d.Tuples.Len()
 		}
+		partitions *= d.Tuples.Len()
 	}
 	if length = int(k.groups) / partitions; length < 2 || length > mechanism.MostRunning {
 		return nil, 0
