@@ -414,7 +414,7 @@ func spelled(oid uint32, value []byte) []byte {
 
 // argument prints an array argument of the finish query.
 func argument(k *rewrite.Block, e *exact, a rewrite.FinishArg) string {
-	if a.Derived == rewrite.DerivedNoise || a.Derived == rewrite.DerivedShare {
+	if a.Derived == rewrite.DerivedShare {
 		return "0"
 	}
 	var parts []string
