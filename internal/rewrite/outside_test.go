@@ -182,11 +182,6 @@ func TestBeyondBounds(t *testing.T) {
 			 WHERE visited BETWEEN '2020-01-01' AND '2021-12-31') v GROUP BY 1, 2 ORDER BY 1, 2`,
 		},
 		{
-			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT extract(year FROM v.visited) AS y FROM visits v WHERE v.patient_id = p.id ORDER BY visit_id LIMIT 1) l GROUP BY 1 ORDER BY 1`,
-			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT extract(year FROM v.visited) AS y, visited FROM visits v WHERE v.patient_id = p.id ORDER BY visit_id LIMIT 1) l
-			 WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1 ORDER BY 1`,
-		},
-		{
 			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT max(extract(year FROM v.visited)) AS y FROM visits v WHERE v.patient_id = p.id) l GROUP BY 1 ORDER BY 1`,
 			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT max(extract(year FROM v.visited)) AS y, bool_and(visited BETWEEN '2020-01-01' AND '2021-12-31') AS i
 			 FROM visits v WHERE v.patient_id = p.id) l WHERE i IS NOT FALSE GROUP BY 1 ORDER BY 1`,

@@ -77,7 +77,7 @@ func TestDashboard(t *testing.T) {
 // and all together once, for what they ask alike.
 func TestOneAnswerForAll(t *testing.T) {
 	for name, c := range map[string]struct{ policy, budget string }{
-		"rdp":  {clinicPolicy("budget: {epsilon: 1000, delta: 1e-6}"), "budget: {epsilon: 20, delta: 1e-6}"},
+		"rdp":  {clinicPolicy("budget: {epsilon: 40, delta: 1e-6}"), "budget: {epsilon: 20, delta: 1e-6}"},
 		"pure": {purePolicy("budget: {epsilon: 1000}"), "budget: {epsilon: 20}"},
 	} {
 		t.Run(name, func(t *testing.T) {
