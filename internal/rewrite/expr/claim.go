@@ -32,6 +32,13 @@ var (
 
 // conjunction claims everything that the parts claim.
 func conjunction(parts ...*claim) *claim {
+	parts = slices.DeleteFunc(parts, func(p *claim) bool { return p == nothingKnown })
+	switch len(parts) {
+	case 0:
+		return nothingKnown
+	case 1:
+		return parts[0]
+	}
 	out := &claim{facts: map[any]valueSet{}}
 	for _, p := range parts {
 		out.never = out.never || p.never

@@ -36,7 +36,7 @@ func (c *claims) comparison(e *Expr, s sense) *claim {
 	}
 	null = null && c.mayBeNull(e)
 	claimed := c.against(l, r, operator, null)
-	if c.key == nil {
+	if c.key == nil && !fixed(r) {
 		claimed = conjunction(claimed, c.against(r, l, comparisons[operator].mirror, null))
 	}
 	if claimed == nothingKnown || !ordered(l, r) {

@@ -74,12 +74,14 @@ func (c *correlator) dropUnread(s *pg_query.SelectStmt, e *bind.Env) {
 	}
 	for i := len(s.WithClause.Ctes) - 1; i >= 0; i-- {
 		cte := s.WithClause.Ctes[i].GetCommonTableExpr()
+		if k, err := c.KindOf(cte.Ctequery.GetSelectStmt(), e); err != nil || k != bind.Released {
+			continue
+		}
 		rest := sqltree.Clone(s)
 		rest.WithClause.Ctes = slices.Delete(rest.WithClause.Ctes, i, i+1)
-		read := sqltree.Any(sqltree.SelectNode(rest), func(n *pg_query.Node) bool {
+		if !sqltree.Any(sqltree.SelectNode(rest), func(n *pg_query.Node) bool {
 			return n.GetRangeVar().GetRelname() == cte.Ctename
-		})
-		if k, err := c.KindOf(cte.Ctequery.GetSelectStmt(), e); !read && err == nil && k == bind.Released {
+		}) {
 			s.WithClause.Ctes = slices.Delete(s.WithClause.Ctes, i, i+1)
 		}
 	}
