@@ -75,7 +75,8 @@ func fitsInt(oid uint32, x *big.Rat) bool {
 		return false
 	}
 	v := x.Num().Int64()
-	return oid == pgtype.Int8OID || oid == pgtype.Int4OID && v == int64(int32(v)) || oid == pgtype.Int2OID && v == int64(int16(v))
+	return oid == pgtype.Int8OID || oid == pgtype.Int4OID && v == int64(int32(v)) ||
+		oid == pgtype.Int2OID && v == int64(int16(v))
 }
 
 // representable moves bounds to values that the type has: inwards for whole units, to the nearest for floats.
