@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -86,9 +88,11 @@ func (p *calibrated) marginOf(answer []released, g int) float64 {
 
 // TestAveragesKeepTheirMargin: whatever sum is released, the margin of an average is at most what was asked for in
 // every group in which that can be had for the most that the statement may cost, and hardly less in the smallest of
-// them; all parts together cost no more, also where the coarse sum says nothing.
+// them; all parts together cost no more, also where the coarse sum says nothing. Where a count is drawn far off, once in
+// hundreds of draws, the margin is missed, or costs more.
 func TestAveragesKeepTheirMargin(t *testing.T) {
 	source := mechanism.NewSource()
+	draws, beyond := 0, []string(nil)
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		for i, c := range slices.Repeat([]struct {
 			margin float64
@@ -107,14 +111,16 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 			p := averagesWithin(t, method, c.margin)
 			each := []int64{-width, -width / 3, 0, 7, width}[i%5]
 			answer, last, paid := drawnFor(t, p, source, each, c.rows...)
-			if most := p.budget.priceAt(p.budget.most, p.price.order).Epsilon; paid > most*(1+1e-9) || method == policy.Pure &&
-				paid > c.most {
+			if most := p.budget.priceAt(p.budget.most, p.price.order).Epsilon; paid > most*(1+1e-9) {
 				t.Errorf("%s %v: %g is paid, of at most %g", method, c, paid, most)
 			}
+			draws++
+			if method == policy.Pure && paid > c.most {
+				beyond = append(beyond, fmt.Sprintf("%s %v: %g is paid for averages of %d", method, c, paid, each))
+			}
 			for g, n := range answer[0].Values[0] {
-				m := last.marginOf(answer, g)
-				if g < c.kept && m > c.margin {
-					t.Errorf("%s %v: the margin of %d rows is %g", method, c, n, m)
+				if m := last.marginOf(answer, g); g < c.kept && m > c.margin {
+					beyond = append(beyond, fmt.Sprintf("%s %v: the margin of %d rows is %g", method, c, n, m))
 				}
 				if m := last.widestOf(n); g == c.kept-1 && len(answer[0].Chosen) == 2 && m < .8*c.margin {
 					t.Errorf("%s %v: the margin of the smallest group is %g: it was paid too much for", method, c, m)
@@ -131,6 +137,9 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 				}
 			}
 		}
+	}
+	if !stattest.AtMost(len(beyond), draws, .005) {
+		t.Errorf("%d of %d draws: %s", len(beyond), draws, strings.Join(beyond, "\n"))
 	}
 }
 
@@ -218,7 +227,8 @@ func TestAveragesFitTheBudget(t *testing.T) {
 }
 
 // TestAveragesWithinCover draws counts, calibrates better counts and sums for them, and draws those: the margin is what
-// was asked for or less, and holds the answer in 95% of the draws. A wrong alarm has a chance below 1e-6.
+// was asked for or less, unless a count is drawn far off, once in tens of thousands of draws, and holds the answer in
+// 95% of the draws. A wrong alarm has a chance below 1e-6.
 func TestAveragesWithinCover(t *testing.T) {
 	const draws = 1000
 	source := mechanism.NewSource()
@@ -226,18 +236,21 @@ func TestAveragesWithinCover(t *testing.T) {
 		for _, rows := range []int64{1200, 20000} {
 			p := averagesWithin(t, method, .5)
 			for _, each := range []int64{0, width / 2, width} {
-				hits := 0
+				hits, wide := 0, 0
 				for range draws {
 					answer, last, _ := drawnFor(t, p, source, each, rows)
 					r := answer[0]
 					a := last.Aggregate(0, average, estimate.Drawn(values(answer))[0], 0)
 					margin := a.Margin()
 					if !a.Known || margin > .5 {
-						t.Fatalf("%s: margin %g of %d rows", method, margin, r.Values[0][0])
+						wide++
 					}
 					if off := float64(r.Values[1][0])/float64(r.Values[0][0]) - float64(each); math.Abs(off)*.5 <= margin+1e-9 {
 						hits++
 					}
+				}
+				if !stattest.AtMost(wide, draws, 1e-4) {
+					t.Errorf("%s: averages of %d in %d rows miss their margin in %d of %d draws", method, each, rows, wide, draws)
 				}
 				if !stattest.AtLeast(hits, draws, .945) {
 					t.Errorf("%s: averages of %d in %d rows are within their margin in %d of %d draws", method, each, rows, hits,

@@ -80,6 +80,16 @@ func fewest(groups []reach, count *mechanism.Prepared) []reach {
 	return groups
 }
 
+// sure leaves out groups of which something would not hold with the fewest rows that they may have, unless it would of
+// none: what is paid for them may be in vain.
+func sure(groups []reach, count *mechanism.Prepared, holds func(reach) bool) []reach {
+	left := of(groups, func(g reach) bool { return holds(fewest([]reach{g}, count)[0]) })
+	if len(left) == 0 {
+		return groups
+	}
+	return left
+}
+
 // of are the groups of which something holds.
 func of(groups []reach, holds func(reach) bool) []reach {
 	return slices.DeleteFunc(slices.Clone(groups), func(g reach) bool { return !holds(g) })
@@ -154,7 +164,8 @@ func (p *calibrated) betterCounts(answer []released, from int, bought []nextPart
 		finest, err2 := mechanism.Prepare(p.countOf(at), p.mostOfCount(at, bought))
 		var groups []reach
 		if err == nil && err2 == nil {
-			groups = of(w.told(bought[0][[2]int{block, w.release}].Prepared), w.keeps(sum, finest))
+			groups = sure(of(w.told(bought[0][[2]int{block, w.release}].Prepared), w.keeps(sum, finest)), w.count,
+				w.keeps(sum, finest))
 		}
 		can[at] = can[at] || len(groups) > 0
 		if all(groups, w.enough(sum, w.count, countIsEnough)) {
