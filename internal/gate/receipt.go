@@ -74,14 +74,12 @@ func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
 	var counted []int // blocks whose groups a released count selects
-	delta, selections := 0.0, 0
+	delta := 0.0
 	for _, it := range items {
 		k := &r.plan.Blocks[it.Block]
 		of := k.Select
 		if it.Release != Selection {
 			of = &k.Releases[it.Release]
-		} else {
-			selections++
 		}
 		at := [2]int{it.Block, it.Release}
 		if _, twice := r.left[at]; twice || of == nil {
@@ -110,7 +108,7 @@ func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 	if err := r.sharesNoVector(items); err != nil {
 		return err
 	}
-	return r.thresholds(counted, charge.SelectionDelta/float64(max(selections, 1)))
+	return r.thresholds(counted, (charge.SelectionDelta-delta)/float64(max(len(counted), 1)))
 }
 
 // sharesNoVector says whether two releases would have the same coordinate of joint noise, or one vector but not the
@@ -158,8 +156,8 @@ func (r *Receipt) sharesNoVector(items []Item) error {
 	return nil
 }
 
-// thresholds are those of counts that select groups, each for a part of δ: of a group of one unit, which moves the
-// count by 1.
+// thresholds are those of counts that select groups, each for its part of the δ that no other selection has: of a group
+// of one unit, which moves the count by 1.
 func (r *Receipt) thresholds(blocks []int, delta float64) error {
 	for _, b := range blocks {
 		by := r.plan.Blocks[b].SelectBy - 1

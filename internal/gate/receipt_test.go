@@ -257,6 +257,37 @@ func TestSelectionsByACount(t *testing.T) {
 	}
 }
 
+// TestSelectionsShareNoDelta: a count selects with what other selections of its statement leave of the charged δ.
+func TestSelectionsShareNoDelta(t *testing.T) {
+	groups := mechanism.Release{Kind: mechanism.Selection, Sensitivity: 1, Total: 1, Groups: 1}
+	plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{
+		{Select: &groups, KeyTypes: []uint32{25}},
+		{Releases: []mechanism.Release{countOf(1)}, Select: &groups, SelectBy: 1, KeyTypes: []uint32{25}},
+	}}
+	selection, err := mechanism.Prepare(groups, mechanism.Guarantee{Epsilon: .5, Delta: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := prepared(t, countOf(1), .5)
+	charge := ledger.Charge{
+		Curve: mechanism.Compose([]mechanism.Release{groups, countOf(1)}, []*mechanism.Prepared{selection, count}),
+	}
+	for _, rest := range []float64{0, 1e-9, 1e-6} {
+		charge.SelectionDelta = 1e-6 + rest
+		r, _, err := Spend(context.Background(), &book{}, "alice", plan, charge,
+			[]Item{{0, Selection, selection}, {1, Selection, nil}, {1, 0, count}})
+		if (err == nil) != (rest > 0) {
+			t.Errorf("δ %g beside another selection: %v", rest, err)
+		}
+		if err != nil {
+			continue
+		}
+		if want, err := count.CountThreshold(rest); err != nil || r.least[1] != want {
+			t.Errorf("δ %g beside another selection: threshold %v, want %v, %v", rest, r.least[1], want, err)
+		}
+	}
+}
+
 // TestReleasesAreMeasuredOnce: bins of two histograms would be added up.
 func TestReleasesAreMeasuredOnce(t *testing.T) {
 	quantile, count := mechanism.Release{Kind: mechanism.Quantile}, countOf(1)

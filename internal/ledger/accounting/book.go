@@ -86,22 +86,23 @@ func (a *Account) elapsed(every time.Duration, now time.Time) (time.Time, bool) 
 	return a.start.Add(passed - passed%every), true
 }
 
-// Spend admits all charges or none. An error leaves the book unchanged.
+// Spend admits all charges or none. An error leaves the book unchanged. A statement that has begun goes by the rules of
+// its first charge; what else the book decides does not.
 func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
-	statement := begun{}
+	statement, try := begun{}, *b
 	for _, c := range charges {
 		if before, ok := c.Begun.(begun); ok {
-			statement, b.Rules = before, before.rules
+			statement, try.Rules = before, before.rules
 		}
-		if c.Method != "" && c.Method != b.Rules.Method {
+		if c.Method != "" && c.Method != try.Rules.Method {
 			return ledger.Balance{}, ledger.ErrReplanned
 		}
 	}
-	own, known := b.Rules.limit(b.Account.Name)
+	own, known := try.Rules.limit(b.Account.Name)
 	if !known {
 		return ledger.Balance{}, errNoBudget(b.Account.Name)
 	}
-	if err := b.CheckFailures(); err != nil {
+	if err := try.CheckFailures(); err != nil {
 		return ledger.Balance{}, err
 	}
 	for _, c := range charges {
@@ -109,7 +110,6 @@ func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
 			return ledger.Balance{}, errRefused()
 		}
 	}
-	try := *b
 	try.Entries = b.Entries[:len(b.Entries):len(b.Entries)]
 	if b.Group != nil {
 		group := *b.Group
@@ -119,13 +119,13 @@ func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
 	if err != nil {
 		return ledger.Balance{}, err
 	}
-	*b = try
-	statement = begun{b.Rules, statement.sums.add(added)}
-	balance := b.Balance()
-	balance.Shares, balance.Begun, balance.Enough = shares, statement, own.enough(b.Account.sums, statement.sums)
-	if all, limited := b.Rules.limits[GroupName]; limited && b.Group != nil {
-		balance.Enough = min(balance.Enough, all.enough(b.Group.sums, statement.sums))
+	statement = begun{try.Rules, statement.sums.add(added)}
+	balance := try.Balance()
+	balance.Shares, balance.Begun, balance.Enough = shares, statement, own.enough(try.Account.sums, statement.sums)
+	if all, limited := try.Rules.limits[GroupName]; limited && try.Group != nil {
+		balance.Enough = min(balance.Enough, all.enough(try.Group.sums, statement.sums))
 	}
+	b.Account, b.Group, b.Entries = try.Account, try.Group, try.Entries
 	return balance, nil
 }
 
