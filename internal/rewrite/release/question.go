@@ -47,8 +47,8 @@ const questionSteps = 10
 // mostMadeOf bounds the groups of a block that others are made of, and so of those.
 const mostMadeOf = 10_000
 
-// Question takes a block apart; nil where its groups are too many, or where they, or the rows that a unit counts with in
-// each, follow from more than its rows.
+// Question takes a block apart; nil where its groups are too many, or where they, or the rows that a unit counts with
+// in each, follow from more than its rows.
 func (k *Block) Question(b *relation.Base) *Question {
 	src := k.Source
 	if k.Selected || k.groups > mostMadeOf || k.PicksGroups || src.Empty || src.Preserved != nil || src.From == nil {
