@@ -86,7 +86,7 @@ func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m 
 }
 
 func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
-	e := &Engine{ledger: l, metrics: m, log: log}
+	e := &Engine{ledger: l, metrics: m, log: log, kept: newKeptStatements()}
 	e.releaser = &answerCache{releaser: direct{e}, ledger: l, log: log}
 	return e
 }

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/gate"
@@ -20,30 +17,48 @@ import (
 // statement is held against those of the same analyst whose answers are kept, and each of these is planned again, as if
 // it were asked now: what it would not be answered by for nothing determines nothing.
 
-// mostStatements bounds the statements of an analyst that others are held against, mostStatementBytes the text of each.
-const mostStatements, mostStatementBytes = 64, 4 << 10
+const (
+	// mostStatements bounds the statements of an analyst that others are held against.
+	mostStatements = 64
+	// mostStatementBytes bounds the text, values and plan of each, allStatementBytes those of all analysts together.
+	mostStatementBytes, allStatementBytes = 1 << 20, 32 << 20
+	// leastStatementBytes is what each takes, or more.
+	leastStatementBytes = 8 << 10
+)
 
-// keptStatements are the last statements of each analyst whose answers are kept.
+// keptStatements are the last statements whose answers are kept.
 type keptStatements struct {
-	mu sync.Mutex
-	of map[string]*lru.Cache[string, keptStatement] // by analyst and answer key
+	*lists[keptKey, keptStatement]
 }
+
+// keptKey names a statement whose answer is kept.
+type keptKey struct{ analyst, answer string }
 
 // keptStatement is a statement whose answer is kept, and what its blocks asked at that time.
 type keptStatement struct {
 	*call
 	blocks []rewrite.Block
+	bytes  int // that it takes, about
+}
+
+func newKeptStatements() keptStatements {
+	return keptStatements{newLists[keptKey](allStatementBytes/leastStatementBytes, 0, allStatementBytes,
+		func(k keptStatement) int { return k.bytes })}
 }
 
 // add notes a statement whose answer is kept.
-func (k *keptStatements) add(p *private) {
-	if p.key == "" || p.unkept || p.from != nil || len(p.sql) > mostStatementBytes {
+func (k keptStatements) add(p *private) {
+	bytes := leastStatementBytes + p.call.Bytes() + p.Plan.Bytes()
+	for _, value := range p.values {
+		bytes += len(value)
+	}
+	if p.key == "" || p.unkept || p.from != nil || bytes > mostStatementBytes {
 		return
 	}
 	var blocks []rewrite.Block
 	for _, b := range p.Plan.Blocks {
 		if b.Question != nil {
-			blocks = append(blocks, rewrite.Block{Question: b.Question, Keys: b.Keys, Releases: b.Releases})
+			blocks = append(blocks, rewrite.Block{Question: b.Question, Releases: b.Releases})
 		}
 	}
 	if blocks == nil {
@@ -53,25 +68,17 @@ func (k *keptStatements) add(p *private) {
 		Analyst: p.scope.Analyst, User: p.scope.User, Database: p.scope.Database, Settings: p.scope.Settings,
 	}
 	c := &call{engine: p.engine, prepared: p.prepared, scope: scope, sql: p.sql, formats: p.formats, values: p.values}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.of == nil {
-		k.of = map[string]*lru.Cache[string, keptStatement]{}
-	}
-	if k.of[scope.Analyst] == nil {
-		k.of[scope.Analyst], _ = lru.New[string, keptStatement](mostStatements) // it takes every size above 0
-	}
-	k.of[scope.Analyst].Add(p.key, keptStatement{c, blocks})
+	k.lists.add(keptKey{scope.Analyst, p.key}, keptStatement{c, blocks, bytes})
 }
 
-// list gives those of an analyst.
-func (k *keptStatements) list(analyst string) []keptStatement {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if list := k.of[analyst]; list != nil {
-		return list.Values()
+// of gives the last of an analyst.
+func (k keptStatements) of(analyst string) (list []keptStatement) {
+	for _, s := range k.cache.Values() {
+		if s.scope.Analyst == analyst {
+			list = append(list, s)
+		}
 	}
-	return nil
+	return list[max(0, len(list)-mostStatements):]
 }
 
 // now is the statement as it would be answered for nothing now; nil: it would not.
@@ -124,7 +131,7 @@ func (p *private) determine(ctx context.Context) error {
 		most = widerRounding
 	}
 	best := make([]*source, len(p.Plan.Blocks))
-	for _, other := range p.engine.kept.list(p.scope.Analyst) {
+	for _, other := range p.engine.kept.of(p.scope.Analyst) {
 		if !p.mayBeMadeOf(other) {
 			continue
 		}

@@ -146,3 +146,39 @@ func TestDeterminedAsWide(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptStatementsAreBounded: of a statement neither keys nor a long value are held, of an analyst no more than are
+// tried, and of all analysts together no more than so many bytes.
+func TestKeptStatementsAreBounded(t *testing.T) {
+	w := newWorld(t, noisy...)
+	p := w.answered(t, table)
+	add := func(analyst, key string, value int) {
+		c := *p.call
+		c.scope.Analyst, c.values = analyst, [][]byte{make([]byte, value)}
+		w.engine.kept.add(&private{call: &c, calibrated: p.calibrated, key: key})
+	}
+	for n := range 2 * mostStatements {
+		add("carol", fmt.Sprint(n), 1)
+	}
+	if n := len(w.engine.kept.of("carol")); n != mostStatements {
+		t.Errorf("%d statements are tried", n)
+	}
+	if add("dave", "long", mostStatementBytes); len(w.engine.kept.of("dave")) > 0 {
+		t.Error("a statement with a long value is kept")
+	}
+	for n := range 2 * allStatementBytes / mostStatementBytes {
+		add(fmt.Sprint("analyst ", n), "one", mostStatementBytes/2)
+	}
+	held, keys := 0, 0
+	for _, s := range w.engine.kept.cache.Values() {
+		held += len(s.values[0])
+		for _, b := range s.blocks {
+			if b.Keys != nil {
+				keys++
+			}
+		}
+	}
+	if held > allStatementBytes || held < allStatementBytes/4 || keys > 0 {
+		t.Errorf("%d bytes of values are held, and the keys of %d blocks", held, keys)
+	}
+}

@@ -9,10 +9,12 @@ import (
 // Where the policy bounds all analysts together, one answer to a question is enough for all of them (docs/privacy.md
 // P23c): each who asks is charged for it, and all together once.
 
-// sharedAnswer is one that all analysts together have paid for, with the time at which it was kept.
+// sharedAnswer is one that all analysts together have paid for, with the time at which it was kept, and the δ that its
+// partition selections were drawn for.
 type sharedAnswer struct {
-	At     time.Time
-	Blocks []keptBlock
+	At             time.Time
+	SelectionDelta float64
+	Blocks         []keptBlock
 }
 
 // shareable says that an answer to the statement, as it is asked, may be another's: it is drawn once, for a price that
@@ -26,7 +28,7 @@ func (k *answerCache) share(ctx context.Context, p *private, asked *calibrated) 
 	if !p.shareable(asked) {
 		return nil
 	}
-	encoded, err := json.Marshal(sharedAnswer{time.Now(), p.kept(p.answer)})
+	encoded, err := json.Marshal(sharedAnswer{time.Now(), asked.charge.SelectionDelta, p.kept(p.answer)})
 	if err == nil {
 		_, err = k.ledger.PutAnswer(ctx, p.answerKey("", asked), encoded, p.state.policy.AnswersTTL)
 	}
@@ -47,7 +49,9 @@ func (k *answerCache) findShared(ctx context.Context, p *private) error {
 	if err := json.Unmarshal(text, s); err != nil {
 		return err
 	}
-	if len(s.Blocks) > 0 && s.Blocks[0].Price != nil && *s.Blocks[0].Price == p.price.Guarantee && p.left(s) > 0 {
+	paid := len(s.Blocks) > 0 && s.Blocks[0].Price != nil && *s.Blocks[0].Price == p.price.Guarantee &&
+		s.SelectionDelta == p.charge.SelectionDelta // which follows from the whole budget, too
+	if paid && p.left(s) > 0 {
 		p.shared = s
 	}
 	return nil

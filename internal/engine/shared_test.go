@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // together bounds all analysts together.
@@ -124,5 +126,30 @@ func TestLateSharedAnswers(t *testing.T) {
 	}
 	if again := w.mustBind(t, table); again.answer == nil || again.answer[0].Values[0][0] != p.answer[0].Values[0][0] {
 		t.Errorf("alice is given %v, then %v; bob %v", p.answer[0].Values, again.answer, first.answer[0].Values)
+	}
+}
+
+// TestSharedSelections: a partition selection takes a part of δ that follows from the whole budget, too. One that was
+// drawn for more than this analyst is charged is not theirs.
+func TestSharedSelections(t *testing.T) {
+	const budget = "budget: {epsilon: 125}}\n"
+	for of, shares := range map[string]bool{"2": true, "3": false} {
+		w := newWorld(t, append(slices.Clone(noisy), "answers: {ttl: 1h}",
+			"answers: {ttl: 1h}\nbudget: {epsilon: 5, delta: 1e-6}", "{method: pure}", "{method: rdp, delta: 1e-6}",
+			"ward: {values: [north, south]}", "ward: {}", budget+"tables",
+			"budget: {epsilon: "+of+", delta: 1e-6}}\ntables", budget, "budget: {epsilon: 2, delta: 1e-6}}\n")...)
+		north := rewrite.Canonical("north")
+		w.fake.rows = []backend.MeasureRow{{Keys: []*rewrite.Canonical{&north}, Integers: []int64{1000, 1000}}}
+		first := w.answered(t, "SELECT ward, count(*) FROM patients GROUP BY ward")
+		w.as("bob")
+		w.take()
+		p := w.answered(t, "SELECT ward, count(*) FROM patients GROUP BY ward")
+		if first.price.Guarantee != p.price.Guarantee || first.charge.SelectionDelta == 0 {
+			t.Fatalf("bob pays %v, alice %v with δ %g", p.price, first.price, first.charge.SelectionDelta)
+		}
+		if shared := w.count("measure") == 0; shared != shares {
+			t.Errorf("of epsilon %s: δ %g is paid, %g was drawn; shared is %t", of, p.charge.SelectionDelta,
+				first.charge.SelectionDelta, shared)
+		}
 	}
 }

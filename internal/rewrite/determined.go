@@ -16,14 +16,11 @@ type Made struct {
 	Releases []int   // of the other block, by release
 }
 
-// mostMadeOf bounds the groups of a block that others are made of.
-const mostMadeOf = 10_000
-
 // MayBeMadeOf says whether a block has the rows and releases of another, so that keys alone decide whether it is made
 // of its groups.
 func (b *Block) MayBeMadeOf(of *Block) bool {
 	q, o := b.Question, of.Question
-	if q == nil || o == nil || q.Rows != o.Rows || of.Keys.Len() > mostMadeOf || b.sameReleases(of) == nil {
+	if q == nil || o == nil || q.Rows != o.Rows || b.sameReleases(of) == nil {
 		return false
 	}
 	has := func(list []release.Condition, c release.Condition) bool {

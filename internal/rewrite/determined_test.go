@@ -57,6 +57,14 @@ func TestMadeOf(t *testing.T) {
 		{"SELECT count(age) FROM patients WHERE diagnosis = 'flu' AND smoker", patients, 0},
 		{"SELECT count(*) FILTER (WHERE age > 3) FROM patients WHERE diagnosis = 'flu' AND smoker", patients, 0},
 		{"SELECT avg(income) FROM patients WHERE diagnosis = 'flu' AND smoker", patients, 0},
+		{
+			"SELECT count(*) FROM patients WHERE age = 3 AND score = 4",
+			"SELECT age, score, count(*) FROM patients GROUP BY age, score", 1,
+		},
+		{ // of too many groups
+			"SELECT count(*) FROM patients WHERE admitted = '2020-02-02' AND ward = 'er' AND mood = 'bad'",
+			"SELECT admitted, ward, mood, count(*) FROM patients GROUP BY admitted, ward, mood", 0,
+		},
 		{"SELECT count(*) FROM visits WHERE urgent", patients, 0},
 		{"SELECT count(*) FROM patients WHERE age > 40 AND admitted BETWEEN '2020-03-01' AND '2020-03-07'", byDay, 7},
 		{"SELECT count(*) FROM patients WHERE age > 40 AND admitted >= '2020-03-01'", byDay, 0}, // and beyond the bounds

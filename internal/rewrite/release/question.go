@@ -44,11 +44,14 @@ type Integer struct {
 // questionSteps is what it takes to print one of the texts of a question.
 const questionSteps = 10
 
-// Question takes a block apart; nil where its groups, or the rows that a unit counts with in each, follow from more
-// than its rows.
+// mostMadeOf bounds the groups of a block that others are made of, and so of those.
+const mostMadeOf = 10_000
+
+// Question takes a block apart; nil where its groups are too many, or where they, or the rows that a unit counts with
+// in each, follow from more than its rows.
 func (k *Block) Question(b *relation.Base) *Question {
 	src := k.Source
-	if k.Selected || k.PicksGroups || src.Empty || src.Preserved != nil || src.From == nil {
+	if k.Selected || k.groups > mostMadeOf || k.PicksGroups || src.Empty || src.Preserved != nil || src.From == nil {
 		return nil
 	}
 	columns, holds := map[string]*expr.Column{}, map[string]string{} // by condition
