@@ -181,15 +181,13 @@ func names(s *Schema, n *pg_query.Node) relation.Names {
 // analysis would make of it, such a statement never runs as it was written.
 func mentionsPrivate(s *Schema, n *pg_query.Node) bool {
 	b := relation.New(s, Settings{}, schema.Description{}, "", nil)
-	found := false
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		if v := n.GetRangeVar(); v != nil {
-			named := &pg_query.RangeVar{Schemaname: v.Schemaname, Relname: v.Relname}
-			if t := b.Table(named); t != nil && !t.Public || b.View(named) != nil {
-				found = true
-			}
+	return sqltree.Any(n, func(n *pg_query.Node) bool {
+		v := n.GetRangeVar()
+		if v == nil {
+			return false
 		}
-		return !found
+		named := &pg_query.RangeVar{Schemaname: v.Schemaname, Relname: v.Relname}
+		t := b.Table(named)
+		return t != nil && !t.Public || b.View(named) != nil
 	})
-	return found
 }

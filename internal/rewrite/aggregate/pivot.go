@@ -54,12 +54,7 @@ func pivotOf(n *pg_query.Node) *pivot {
 			Location: k.Location,
 		}}}
 	}
-	subquery := false
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		subquery = subquery || n.GetSubLink() != nil
-		return !subquery
-	})
-	if subquery {
+	if sqltree.Any(n, func(n *pg_query.Node) bool { return n.GetSubLink() != nil }) {
 		return nil
 	}
 	return p

@@ -27,7 +27,7 @@ func pushedDown(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 		var below *pg_query.Node
 		first := firstColumn(condition)
 		i := slices.IndexFunc(passes, func(p passing) bool { return p.column(first) != nil })
-		if i >= 0 && (alone || !equates(condition)) {
+		if i >= 0 && (alone || sqltree.Equality(condition) == nil) {
 			below = passes[i].below(condition)
 		}
 		if below != nil {
@@ -40,11 +40,11 @@ func pushedDown(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 		return s
 	}
 	out := sqltree.Clone(s)
-	out.WhereClause = all(left)
+	out.WhereClause = sqltree.And(left)
 	items = joined(out.FromClause)
 	for i, conditions := range moved {
 		sub := items[i].Subquery.GetSelectStmt()
-		sub.WhereClause = all(append(sqltree.Conjuncts(sub.WhereClause), conditions...))
+		sub.WhereClause = sqltree.And(append(sqltree.Conjuncts(sub.WhereClause), conditions...))
 	}
 	return out
 }
@@ -62,12 +62,6 @@ func joined(from []*pg_query.Node) (items []*pg_query.RangeSubselect) {
 		}
 	}
 	return items
-}
-
-// equates says that a condition is an equality.
-func equates(condition *pg_query.Node) bool {
-	a := condition.GetAExpr()
-	return a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && slices.Equal(sqltree.StringList(a.GetName()), []string{"="})
 }
 
 // firstColumn is a name of a column in a condition; nil: there is none.
@@ -99,20 +93,20 @@ type passing struct {
 // below is the condition as the subquery would write it; nil: it reads something else, or nothing.
 func (p passing) below(condition *pg_query.Node) *pg_query.Node {
 	reads, moves := false, true
-	out, err := sqltree.RewriteNode(sqltree.Clone(condition), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	out := sqltree.Replace(sqltree.Clone(condition), func(n *pg_query.Node) (*pg_query.Node, bool) {
 		moves = moves && n.GetSubLink() == nil
 		ref := n.GetColumnRef()
 		if ref == nil {
-			return n, true, nil
+			return n, true
 		}
 		reads = true
 		column := p.column(ref)
 		if moves = moves && column != nil; !moves {
-			return n, false, nil
+			return n, false
 		}
-		return column, false, nil
+		return column, false
 	})
-	if err != nil || !reads || !moves {
+	if !reads || !moves {
 		return nil
 	}
 	return out
@@ -153,15 +147,4 @@ func (p passing) column(ref *pg_query.ColumnRef) *pg_query.Node {
 	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{
 		ColumnRef: &pg_query.ColumnRef{Fields: fields, Location: ref.Location},
 	}}
-}
-
-// all is the conjunction of conditions; nil: there are none.
-func all(conditions []*pg_query.Node) *pg_query.Node {
-	switch len(conditions) {
-	case 0:
-		return nil
-	case 1:
-		return conditions[0]
-	}
-	return pg_query.MakeBoolExprNode(pg_query.BoolExprType_AND_EXPR, conditions, -1)
 }

@@ -67,12 +67,20 @@ func abs(n int) int {
 
 // Floor rounds down to an integer.
 func Floor(r *big.Rat) *big.Rat {
+	if r.IsInt() {
+		return r
+	}
 	q := new(big.Int).Div(r.Num(), r.Denom()) // Euclidean: floors, as denominators are positive
 	return new(big.Rat).SetInt(q)
 }
 
 // Ceil rounds up to an integer.
-func Ceil(r *big.Rat) *big.Rat { return negative(Floor(negative(r))) }
+func Ceil(r *big.Rat) *big.Rat {
+	if r.IsInt() {
+		return r
+	}
+	return negative(Floor(negative(r)))
+}
 
 // RoundHalfAway rounds to an integer, halves away from zero, as numeric does.
 func RoundHalfAway(r *big.Rat) *big.Rat {

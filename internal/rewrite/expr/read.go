@@ -69,42 +69,14 @@ func filled(oid uint32, i bounds.Interval) bounds.Interval {
 	return i
 }
 
-// fitsInt reports whether x is a value of an integer type; nil is none.
-func fitsInt(oid uint32, x *big.Rat) bool {
-	if x == nil || !x.IsInt() || !x.Num().IsInt64() {
-		return false
-	}
-	v := x.Num().Int64()
-	return oid == pgtype.Int8OID || oid == pgtype.Int4OID && v == int64(int32(v)) ||
-		oid == pgtype.Int2OID && v == int64(int16(v))
-}
-
 // representable moves bounds to values that the type has: inwards for whole units, to the nearest for floats.
 func representable(oid uint32, i bounds.Interval) bounds.Interval {
-	inward := func(unit *big.Rat) bounds.Interval {
-		out := bounds.Interval{}
-		if unit == bounds.One && (i.Lo == nil || i.Lo.IsInt()) && (i.Hi == nil || i.Hi.IsInt()) {
-			return i
-		}
-		if i.Lo != nil {
-			out.Lo = mul(bounds.Ceil(quo(i.Lo, unit)), unit)
-		}
-		if i.Hi != nil {
-			out.Hi = mul(bounds.Floor(quo(i.Hi, unit)), unit)
-		}
-		if out.Empty() {
-			return i
-		}
-		return out
-	}
 	switch {
-	case pgresolve.IsInt(oid) && fitsInt(oid, i.Lo) && fitsInt(oid, i.Hi):
-		return i
 	case pgresolve.IsInt(oid):
-		return inward(bounds.One).Intersect(intRange(oid).OpenLike(i))
+		return inward(i).Intersect(intRange(oid).OpenLike(i))
 	case oid == pgtype.DateOID, oid == pgtype.TimeOID, oid == pgtype.TimestampOID, oid == pgtype.TimestamptzOID,
 		oid == pgtype.IntervalOID:
-		return inward(bounds.One)
+		return inward(i)
 	case pgresolve.IsFloat(oid):
 		out := bounds.Interval{}
 		if i.Lo != nil {
@@ -116,6 +88,21 @@ func representable(oid uint32, i bounds.Interval) bounds.Interval {
 		return out
 	}
 	return i.Short()
+}
+
+// inward moves bounds to whole numbers, where there is one between them.
+func inward(i bounds.Interval) bounds.Interval {
+	out := i
+	if i.Lo != nil {
+		out.Lo = bounds.Ceil(i.Lo)
+	}
+	if i.Hi != nil {
+		out.Hi = bounds.Floor(i.Hi)
+	}
+	if out.Empty() {
+		return i
+	}
+	return out
 }
 
 // narrowed gives the column under a condition. A contradiction leaves the bounds alone: no row gets there.

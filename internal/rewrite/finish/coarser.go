@@ -55,15 +55,12 @@ type coarsening struct {
 // short copies a query with names of the groups' outputs that have no table.
 func (q *coarsening) short(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 	out := sqltree.Clone(s)
-	err := sqltree.RewriteNodes(out.ProtoReflect(), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	sqltree.Visit(sqltree.SelectNode(out), func(n *pg_query.Node) bool {
 		if f := n.GetColumnRef().GetFields(); len(f) == 2 && f[0].GetString_().GetSval() == q.table {
 			n.GetColumnRef().Fields = f[1:]
 		}
-		return n, n.GetSubLink() == nil && n.GetRangeSubselect() == nil, nil
+		return n.GetSubLink() == nil && n.GetRangeSubselect() == nil
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
 	return out
 }
 
@@ -79,23 +76,19 @@ func (q *coarsening) add(n, x *pg_query.Node, name string) *pg_query.Node {
 
 // replaced puts outputs of the query in place of its keys, and below its sums.
 func (q *coarsening) replaced(n *pg_query.Node) *pg_query.Node {
-	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.Replace(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if ref := q.columns[sqltree.TreeKey(n)]; ref != nil {
-			return sqltree.Clone(ref), false, nil
+			return sqltree.Clone(ref), false
 		}
 		f := n.GetFuncCall()
 		if x := q.summed(f); x != nil {
 			names := sqltree.StringList(f.Args[0].GetColumnRef().Fields)
 			f.Args[0] = q.add(f.Args[0], sqltree.Clone(x), names[0])
-			return n, false, nil
+			return n, false
 		}
 		q.ok = q.ok && n.GetColumnRef() == nil && n.GetSubLink() == nil && !sqltree.IsAggregate(n) && f.GetOver() == nil
-		return n, q.ok, nil
+		return n, q.ok
 	})
-	if err != nil {
-		panic(err) // the callback gives none
-	}
-	return out
 }
 
 // summed is the expression of the groups that a call adds up; nil: it adds up none, or what does not add up over

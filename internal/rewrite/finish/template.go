@@ -115,9 +115,7 @@ func (t *Template) Print(p *Planned, index []int) Query {
 // template deparses the finish tree and checks every name in it.
 func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Template, error) {
 	t := &Template{levels: b.levels, kinds: b.Kinds(), overShown: b.overShown}
-	if err := b.renumber(t, tree); err != nil {
-		return nil, err
-	}
+	b.renumber(t, tree)
 	b.stubs(tree)
 	t.clock = sqltree.ReadsClock(sqltree.SelectNode(tree))
 	text, err := sqltree.Deparse(tree)
@@ -146,19 +144,19 @@ func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Templ
 }
 
 // renumber numbers the parameters that are left above the blocks.
-func (b *finisher) renumber(t *Template, tree *pg_query.SelectStmt) error {
+func (b *finisher) renumber(t *Template, tree *pg_query.SelectStmt) {
 	numbers := map[int32]int32{}
-	return sqltree.RewriteNodes(tree.ProtoReflect(), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	sqltree.Visit(sqltree.SelectNode(tree), func(n *pg_query.Node) bool {
 		r := n.GetParamRef()
 		if r == nil {
-			return n, true, nil
+			return true
 		}
 		if numbers[r.Number] == 0 {
 			numbers[r.Number] = int32(len(t.args) + 1)
 			t.args = append(t.args, Arg{Type: b.Desc.ParameterTypes[r.Number-1], Parameter: int(r.Number), Key: -1, Release: -1})
 		}
 		r.Number = numbers[r.Number]
-		return n, true, nil
+		return true
 	})
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -16,18 +14,65 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Written gives the column as a set operation reads it: its literal, if the SELECT list gives one.
-func (c *Column) Written() *expr.Expr {
-	if c.Literal != nil {
-		return c.Literal
-	}
-	return expr.Read(c.Value, -1)
+// Relation is a node of the plan below a release: rows on main, with what is known, and enforced, about them.
+type Relation struct {
+	From       query.Source
+	Where      []query.Scalar // conditions that belong to it
+	Conditions []*expr.Expr   // the analyst's among them, for what they say of columns
+	Columns    []*Column
+
+	Unit        query.Scalar    // the unit, never NULL in a row; nil: public
+	UnitColumns []*Column       // columns that equal the unit in every row
+	UnitName    string          // the unit's name: "patient"
+	ToUnit      *ForeignKeyStep // unit not joined yet
+
+	// MaxRowsPerUnit bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about
+	// main only if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms). Of public rows
+	// it bounds all, where they are constants; 0: no bound is known.
+	MaxRowsPerUnit int64
+	Proven         bool
+	// RowsOf is the table of whose rows of one unit MaxRowsPerUnit is a multiple; nil: of several, or nobody knows.
+	RowsOf  *policy.Table
+	MaxRows int64 // public upper bound of all rows; 0: unknown
+	// of a UNION ALL, those together that exclude each other, or the one scan that its rows are of; nil: not known
+	branches    [][]*branch
+	publicRows  int64 // of public rows: how many there are, for their work alone
+	Steps       int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
+	once        int64 // how much of it does not grow with the rows
+	indexedRows indexedRows
+
+	public    publicParts // of a private relation: the public rows that its rows hold
+	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join
+	open      bool        // its items are not joined yet: Unit is that of the first private one
+	constants bool        // the statement alone gives its rows
+	Lateral   bool        // reads columns of items beside it: all that is known of it holds per row of those
+	Empty     bool        // a condition that is never true holds no row: nothing is measured
+
+	Unique []UniqueSet    // sets of columns that hold each combination at most once
+	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (docs/privacy.md P8a)
+	// OrderProofs has to hold on main for Order to be total.
+	OrderProofs []schema.Proof
+	Tables      []*policy.Table
+	Proofs      []schema.Proof
+	Correlated  []Correlation
+	Plan        PlanNode // for EXPLAIN
 }
 
-// KeptBy says that an expression of the column keeps its values: a cast reads a bounded one clamped.
-func (c *Column) KeptBy(x *expr.Expr) bool {
-	return c.Value.Bounds.Open() || query.Equal(x.SQL(), c.Value.Ref)
+// ForeignKeyStep is a foreign key that a join still has to take to reach the unit.
+type ForeignKeyStep struct {
+	Via    *Column
+	target policy.Name
+	column string
 }
+
+// UniqueSet says that no two rows agree in all its columns; proof is what main has to prove for it, nil where the
+// relation's own SQL does.
+type UniqueSet struct {
+	Columns []*Column
+	Proof   *schema.Proof
+}
+
+func (r *Relation) Private() bool { return r.Unit != nil || r.ToUnit != nil }
 
 // UnnamedOutputs makes outputs that nothing refers to.
 func UnnamedOutputs(list []query.Scalar) []query.Output {
@@ -38,45 +83,6 @@ func UnnamedOutputs(list []query.Scalar) []query.Output {
 	return out
 }
 
-// SourceOf gives the column that an expression is; nil for any other expression.
-func SourceOf(x *expr.Expr) *Column {
-	if x.Column() == nil {
-		return nil
-	}
-	c, _ := x.Column().Source.(*Column)
-	return c
-}
-
-// Cut is a column of a table, whose times may be cut to a unit (day, month …; empty: they are not). Of nil: none.
-type Cut struct {
-	Of    *policy.Column
-	Table policy.Name
-	Unit  string
-}
-
-// CutOf says of which column an expression is the value, or that cut to a unit of time.
-func CutOf(x *expr.Expr) Cut {
-	of, unit := expr.CutTo(x)
-	if of == nil {
-		return Cut{}
-	}
-	switch c, ok := of.Source.(*Column); {
-	case ok && c.Policy != nil:
-		return Cut{c.Policy, c.Origin.Table, unit}
-	case ok && unit == "":
-		return c.cut
-	}
-	return Cut{}
-}
-
-// PerUnit says that an expression is a function of the unit.
-func PerUnit(x *expr.Expr) bool {
-	return !slices.ContainsFunc(x.Columns(), func(c *expr.Column) bool {
-		source, ok := c.Source.(*Column)
-		return !ok || !source.PerUnit
-	})
-}
-
 // Select makes the query of the relation's rows with the given outputs.
 func (r *Relation) Select(outputs ...query.Output) *query.Select {
 	where := sorted(r.Where)
@@ -84,49 +90,6 @@ func (r *Relation) Select(outputs ...query.Output) *query.Select {
 		where = append(where, never)
 	}
 	return &query.Select{Outputs: outputs, From: r.From, Where: where}
-}
-
-// sorted gives conditions one order, wherever they came from: ON, WHERE or the policy. PostgreSQL tries those that it
-// thinks equally costly in the order in which they stand. So what costs little and leaves few rows comes first, and
-// numerics last.
-func sorted(conditions []query.Scalar) []query.Scalar {
-	out := query.Sorted(conditions)
-	slices.SortStableFunc(out, func(a, b query.Scalar) int { return cmp.Compare(turn(a), turn(b)) })
-	return out
-}
-
-// fixedWidth are the ends of constants of types whose values have one width, as integers without a type do.
-var fixedWidth = []string{
-	"::pg_catalog.int2", "::pg_catalog.int4", "::pg_catalog.int8", "::pg_catalog.date",
-	"::pg_catalog.time", "::pg_catalog.timestamp", "::pg_catalog.timestamptz",
-}
-
-// comparesFixed says that a condition compares something with such a constant.
-func comparesFixed(condition query.Scalar) bool {
-	form, ok := condition.(query.Form)
-	if !ok || len(form.Of) != 3 {
-		return false
-	}
-	constant, ok := form.Of[2].(query.Raw)
-	if _, err := strconv.Atoi(string(constant)); ok && err == nil {
-		return true
-	}
-	return ok && slices.ContainsFunc(fixedWidth, func(end string) bool { return strings.HasSuffix(string(constant), end) })
-}
-
-// turn says in which turn a condition is tried: that of a bare column, such as the unit's, one with a constant of fixed
-// width, others, and those that compute with numerics.
-func turn(condition query.Scalar) int {
-	key := query.Key(condition)
-	switch {
-	case key[0] != '(':
-		return 0
-	case strings.Contains(key, "::pg_catalog.numeric"):
-		return 3
-	case comparesFixed(condition):
-		return 1
-	}
-	return 2
 }
 
 // FilteredBy keeps the rows where a condition holds, too; nil keeps all.
@@ -211,97 +174,6 @@ func (r *Relation) RowBound() string {
 func oneValue(as *query.Alias) query.Source {
 	return &query.Values{Rows: [][]query.Scalar{{query.Integer(1)}}, As: as}
 }
-
-// Conditions without columns.
-const (
-	never  = query.Raw("FALSE")
-	always = query.Raw("TRUE")
-)
-
-// Relation is a node of the plan below a release: rows on main, with what is known, and enforced, about them.
-type Relation struct {
-	From       query.Source
-	Where      []query.Scalar // conditions that belong to it
-	Conditions []*expr.Expr   // the analyst's among them, for what they say of columns
-	Columns    []*Column
-
-	Unit        query.Scalar    // the unit, never NULL in a row; nil: public
-	UnitColumns []*Column       // columns that equal the unit in every row
-	UnitName    string          // the unit's name: "patient"
-	ToUnit      *ForeignKeyStep // unit not joined yet
-
-	// MaxRowsPerUnit bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about
-	// main only if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms). Of public rows
-	// it bounds all, where they are constants; 0: no bound is known.
-	MaxRowsPerUnit int64
-	Proven         bool
-	// RowsOf is the table of whose rows of one unit MaxRowsPerUnit is a multiple; nil: of several, or nobody knows.
-	RowsOf  *policy.Table
-	MaxRows int64 // public upper bound of all rows; 0: unknown
-	// of a UNION ALL, those together that exclude each other, or the one scan that its rows are of; nil: not known
-	branches    [][]*branch
-	publicRows  int64 // of public rows: how many there are, for their work alone
-	Steps       int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
-	once        int64 // how much of it does not grow with the rows
-	indexedRows indexedRows
-
-	public    publicParts // of a private relation: the public rows that its rows hold
-	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join
-	open      bool        // its items are not joined yet: Unit is that of the first private one
-	constants bool        // the statement alone gives its rows
-	Lateral   bool        // reads columns of items beside it: all that is known of it holds per row of those
-	Empty     bool        // a condition that is never true holds no row: nothing is measured
-
-	Unique []UniqueSet    // sets of columns that hold each combination at most once
-	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (docs/privacy.md P8a)
-	// OrderProofs has to hold on main for Order to be total.
-	OrderProofs []schema.Proof
-	Tables      []*policy.Table
-	Proofs      []schema.Proof
-	Correlated  []Correlation
-	Plan        PlanNode // for EXPLAIN
-}
-
-// ForeignKeyStep is a foreign key that a join still has to take to reach the unit.
-type ForeignKeyStep struct {
-	Via    *Column
-	target policy.Name
-	column string
-}
-
-// UniqueSet says that no two rows agree in all its columns; proof is what main has to prove for it, nil where the
-// relation's own SQL does.
-type UniqueSet struct {
-	Columns []*Column
-	Proof   *schema.Proof
-}
-
-// Column is a column of a relation, with what is known of it.
-type Column struct {
-	Table, Name string // as the analyst may call it; hidden ones have no name
-	Value       *expr.Column
-	Origin      policy.ColumnOf // the table column whose value it is, of a row of the same unit; zero for computed ones
-	Policy      *policy.Column  // what the policy says of it; nil for computed and public ones
-	IsUnit      bool
-	HoldsUnit   bool         // the unit of its row, or NULL on the optional side of an outer join
-	PerUnit     bool         // a function of the unit: the same in all rows of one unit
-	Stage       query.Source // the FROM item of the rows of a stage whose column it is, unchanged; nil: of no stage
-	Hidden      bool         // merged by USING or NATURAL: only reachable with its table's name
-	cut         Cut          // where that is a value of it
-	place       int          // in its table, as table.* has it
-	// Literal is the untyped literal that a SELECT list gives as this output: a set operation may make it another type.
-	Literal *expr.Expr
-}
-
-// copied makes a column of its own: an outer join may make this one nullable, and no function of the unit any more,
-// while the original stays what it is.
-func (c *Column) copied() *Column {
-	n, x := *c, *c.Value
-	n.Value, x.Source, n.Literal = &x, &n, nil
-	return &n
-}
-
-func (r *Relation) Private() bool { return r.Unit != nil || r.ToUnit != nil }
 
 // SetAlias renames the relation for the analyst: every column gets the table name; names replaces column names from the
 // left. Names of tables behind the alias are gone.
