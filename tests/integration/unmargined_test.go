@@ -51,8 +51,9 @@ func TestEveryColumnIsSaid(t *testing.T) {
 			"",
 		},
 		{
-			"SELECT ward, rank() OVER (ORDER BY avg(age) / 2) AS place FROM patients GROUP BY ward",
-			[]string{"avg(age): ±"},
+			// Twelve groups of which nothing is left out are never all told apart.
+			"SET dpproxy.empty_groups = keep; SELECT extract(month FROM visited) AS month, rank() OVER (ORDER BY 2 * count(*)) AS place FROM visits GROUP BY month; RESET dpproxy.empty_groups",
+			[]string{"count(*): ±"},
 			[]string{"By rank: "},
 			none,
 		},
