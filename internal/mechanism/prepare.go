@@ -22,8 +22,8 @@ type Prepared struct {
 	curve      func() Curve
 	cube       *Cube // joint noise that it is a coordinate of; nil: none
 	coordinate int
-	draws      int                         // how many it is the sum of (Added); 0: it is one
-	added      func(wrong float64) float64 // the margin of such a sum; nil: it is none
+	draws      int                         // how many it is made of (Added, Averaged); 0: it is one
+	added      func(wrong float64) float64 // the margin of such a number; nil: it is none
 	running    *running                    // noise for all groups at once; nil: each has its own
 
 	// of |released − true|, by their probability, before the range caps it; nil: it has no such noise

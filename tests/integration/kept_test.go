@@ -146,7 +146,7 @@ func TestKeptIsTold(t *testing.T) {
 		!strings.Contains(text, "nothing of your budget") {
 		t.Errorf("EXPLAIN does not say it:\n%s", text)
 	}
-	if text := explainText(t, conn, "SELECT count(*) FROM patients"); !strings.Contains(text, "of 3 groups together") {
+	if text := explainText(t, conn, "SELECT count(*) FROM patients"); !strings.Contains(text, "of 3 draws together") {
 		t.Errorf("EXPLAIN of the sum:\n%s", text)
 	}
 	if n := spentBy(t, conn, slice); n != 0 {

@@ -47,7 +47,7 @@ func (s *Statement) Noise(block, release int) Noise {
 		out.Geometry = "L2"
 	}
 	if n := p.Draws(); n > 1 {
-		out.Mechanism += fmt.Sprintf(", of %d groups together", n)
+		out.Mechanism += fmt.Sprintf(", of %d draws together", n)
 	}
 	out.None = marginless(b, release)
 	switch margin := p.PlannedMargin() * Step(r); {
