@@ -26,9 +26,10 @@ const (
 	leastStatementBytes = 8 << 10
 )
 
-// keptStatements are the last statements whose answers are kept.
+// keptStatements are the last statements whose answers are kept, and which of these others were made of, by block.
 type keptStatements struct {
 	*lists[keptKey, keptStatement]
+	made *lists[keptKey, [][]string]
 }
 
 // keptKey names a statement whose answer is kept.
@@ -42,17 +43,28 @@ type keptStatement struct {
 }
 
 func newKeptStatements() keptStatements {
-	return keptStatements{newLists[keptKey](allStatementBytes/leastStatementBytes, 0, allStatementBytes,
-		func(k keptStatement) int { return k.bytes })}
+	const count = allStatementBytes / leastStatementBytes
+	return keptStatements{
+		newLists[keptKey](count, 0, allStatementBytes, func(k keptStatement) int { return k.bytes }),
+		newLists[keptKey](count, 0, allStatementBytes, func(of [][]string) int { return leastStatementBytes * len(of) }),
+	}
 }
 
-// add notes a statement whose answer is kept.
+// add notes a statement whose answer is kept, or what it was made of.
 func (k keptStatements) add(p *private) {
+	if p.from != nil {
+		var keys [][]string
+		for _, d := range p.from {
+			keys = append(keys, d.keys())
+		}
+		k.made.add(keptKey{p.scope.Analyst, p.key}, keys)
+		return
+	}
 	bytes := leastStatementBytes + p.call.Bytes() + p.Plan.Bytes()
 	for _, value := range p.values {
 		bytes += len(value)
 	}
-	if p.key == "" || p.unkept || p.from != nil || bytes > mostStatementBytes {
+	if p.key == "" || p.unkept || bytes > mostStatementBytes {
 		return
 	}
 	var blocks []rewrite.Block
@@ -130,27 +142,38 @@ func (p *private) determine(ctx context.Context) error {
 	if p.scope.Settings.Epsilon() > 0 || !whole.byEpsilon() {
 		most = widerRounding
 	}
-	best := make([]*source, len(p.Plan.Blocks))
+	list, seen := make([][]*source, len(p.Plan.Blocks)), map[string]bool{}
 	for _, other := range p.engine.kept.of(p.scope.Analyst) {
 		if !p.mayBeMadeOf(other) {
 			continue
 		}
 		now := other.now(ctx, p.state)
-		for i := range best {
-			for j := 0; now != nil && j < len(now.Plan.Blocks); j++ {
-				s, err := whole.madeOf(ctx, p.call, i, now, j)
-				if err != nil {
-					return err
-				}
-				if s != nil && s.wider <= most && (best[i] == nil || s.wider < best[i].wider) {
-					best[i] = s
-				}
+		if now == nil || seen[now.key] {
+			continue
+		}
+		seen[now.key] = true
+		for i := range list {
+			s, err := whole.sourceOf(ctx, p.call, i, now)
+			if err != nil {
+				return err
+			}
+			if s != nil {
+				list[i] = append(list[i], s)
 			}
 		}
 	}
-	alike := func(s *source) bool { return s != nil && s.of.Part == best[0].of.Part }
-	if slices.ContainsFunc(best, func(s *source) bool { return !alike(s) }) {
-		return nil
+	before, _ := p.engine.kept.made.get(keptKey{p.scope.Analyst, p.key})
+	var best []*determination
+	for i := range list {
+		var used []string
+		if i < len(before) {
+			used = before[i]
+		}
+		d := whole.sharpest(i, list[i], used)
+		if d == nil || d.wider > most || i > 0 && d.sources[0].of.Part != best[0].sources[0].of.Part {
+			return nil
+		}
+		best = append(best, d)
 	}
 	p.take(best)
 	return nil
@@ -202,48 +225,48 @@ func (s *source) mechanism(release int) *mechanism.Prepared {
 
 // take has the statement answered by what its blocks are made of. What is left out of the answer is what these leave
 // out.
-func (p *private) take(sources []*source) {
+func (p *private) take(made []*determination) {
 	out, plan := *p.calibrated, *p.Plan
 	plan.Blocks, out.Plan, out.Mechanisms = slices.Clone(plan.Blocks), &plan, nil
-	out.wanted, out.look, out.other, out.Part = make([]map[int]float64, len(sources)), nil, nil, sources[0].of.Part
-	p.answer, p.from = nil, sources
-	for i, s := range sources {
+	out.wanted, out.look, out.other, out.Part = make([]map[int]float64, len(made)), nil, nil, made[0].sources[0].of.Part
+	p.answer, p.from = nil, made
+	for i, d := range made {
+		s := d.sources[0]
 		b, of := &plan.Blocks[i], &s.of.Plan.Blocks[s.block]
 		b.Rows, b.RowsInGroup, b.LeftOut, b.Picked = of.Rows, of.RowsInGroup, of.LeftOut, 0
 		b.Uncovered = b.Uncovered || of.Uncovered
 		b.Releases = slices.Clone(b.Releases)
-		m := gate.Mechanisms{}
 		for j := range b.Releases {
 			r := of.Releases[s.Releases[j]]
 			b.Releases[j].Sensitivity, b.Releases[j].Groups = r.Sensitivity, r.Groups
-			m.Releases = append(m.Releases, s.mechanism(j))
 		}
-		out.Mechanisms = append(out.Mechanisms, m)
-		p.answer = append(p.answer, s.released(b))
+		out.Mechanisms = append(out.Mechanisms, gate.Mechanisms{Releases: d.mechanisms})
+		p.answer = append(p.answer, d.released(b))
 	}
 	p.calibrated = &out
 }
 
-// released are the numbers of a block that is made of others: the same numbers, or sums of what was drawn before it was
-// kept within its range.
+// released are the numbers of a block that is made of another: the same numbers, or sums of what was drawn before it
+// was kept within its range.
 func (s *source) released(b *rewrite.Block) released {
-	of := s.of.answer[s.block]
 	r := released{Released: gate.Released{Keys: b.Keys}}
-	for _, j := range s.Releases {
-		var plain []int64
-		if len(of.Plain) > j && of.Plain[j] != nil {
-			plain = totals(of.Plain[j], s.Groups)
-		}
-		values := totals(of.Values[j], s.Groups)
+	for i, j := range s.Releases {
+		plain, values := s.plain(i), totals(s.of.answer[s.block].Values[j], s.Groups)
 		if s.Most > 1 {
-			ends := b.Releases[len(r.Values)].Range[0]
-			for g, sum := range plain {
-				values[g] = max(ends.Lo, min(ends.Hi, sum))
-			}
+			values = bounded(plain, b.Releases[i].Range)
 		}
 		r.Values, r.Plain = append(r.Values, values), append(r.Plain, plain)
 	}
 	return r
+}
+
+// plain are sums of what was drawn of a release; nil: it is not known.
+func (s *source) plain(release int) []int64 {
+	of, j := s.of.answer[s.block], s.Releases[release]
+	if j >= len(of.Plain) || of.Plain[j] == nil {
+		return nil
+	}
+	return totals(of.Plain[j], s.Groups)
 }
 
 // totals adds up the numbers of groups.
@@ -264,10 +287,12 @@ func (p *private) ofKept() string {
 	}
 	var of []string
 	wider := 0.0
-	for _, s := range p.from {
-		wider = max(wider, s.wider)
-		if text := shortened(s.of.sql); !slices.Contains(of, text) {
-			of = append(of, text)
+	for _, d := range p.from {
+		wider = max(wider, d.wider)
+		for _, s := range d.sources {
+			if text := shortened(s.of.sql); !slices.Contains(of, text) {
+				of = append(of, text)
+			}
 		}
 	}
 	text := "It follows from what is kept of: " + strings.Join(of, "; ") + "."
