@@ -133,3 +133,63 @@ func dashboardRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	held.percent, held.least, held.most = true, 0.94, 0.98
 	return []figure{charged, budget, same, held}, nil
 }
+
+// averagedRow compares slices that three kept tables determine with the groups of these.
+func averagedRow(ctx context.Context, w *world, n int) ([]figure, error) {
+	var list []question
+	for _, column := range []string{"cost", "minutes", "month"} {
+		list = append(list, question{kept, "ward", []string{"count(*)", "sum(" + column + ")"}, "visits"})
+	}
+	tables := len(list)
+	for i := range wards {
+		list = append(list, question{kept, "", []string{"count(*)"}, fmt.Sprintf("visits WHERE ward = '%s'", wardName(i))})
+	}
+	all := make([]releases, len(list))
+	var err error
+	for i, q := range list {
+		if all[i].truth, err = w.truth(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	for range n / 4 {
+		if err := w.askOnce(ctx, list, all); err != nil {
+			return nil, err
+		}
+	}
+	var one, mean []float64
+	hits := 0.0
+	for i, r := range all {
+		if i < tables {
+			one = append(one, r.errors(0, false)...)
+			continue
+		}
+		mean, hits = append(mean, r.errors(0, false)...), hits+r.covered(0).value*float64(len(r.released))
+	}
+	name := conditions[kept] + ": count(*) of a ward, after three tables by ward with a count and a sum each"
+	was, is := rootMeanSquare(one), rootMeanSquare(mean)
+	ratio := newFigure(name, "RMSE, over that of one table", estimate{
+		is.value / was.value, is.value / was.value * math.Hypot(is.err/is.value, was.err/was.value),
+	})
+	ratio.most = .62
+	held := newFigure(name, fmt.Sprintf("share of %d announced intervals that hold the truth", len(mean)),
+		share(int(math.Round(hits)), len(mean)))
+	held.percent, held.least, held.most = true, 0.94, 0.98
+	return []figure{ratio, held}, nil
+}
+
+// askOnce asks each question once, as one analyst, and adds the answers.
+func (w *world) askOnce(ctx context.Context, list []question, to []releases) error {
+	conn, err := w.connect(ctx, list[0].proxy, w.nextAnalyst(list[0].proxy))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for i, q := range list {
+		a, err := query(ctx, conn, q.withIntervals(), q.key != "")
+		if err != nil {
+			return err
+		}
+		to[i].released = append(to[i].released, a)
+	}
+	return nil
+}

@@ -34,6 +34,7 @@ var rows = []row{
 	{"noise", noiseRow},
 	{"levels", levelsRow},
 	{"dashboard", dashboardRow},
+	{"averaged", averagedRow},
 	{"coverage", coverageRow},
 	{"intervals", intervalsRow},
 }
