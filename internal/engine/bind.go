@@ -63,7 +63,8 @@ type private struct {
 	// What answerCache knows of the statement (answercache.go).
 	key        string        // of the answer; empty: answers are not kept
 	answer     []released    // kept, or measured just now; nil: to be measured
-	from       []*source     // what the answer is made of, by block; nil: it is one that is kept, or was measured
+	from       origins       // what the answer is made of, by block; nil: it is one that is kept, or was measured
+	table      *askedTable   // it is asked as that; nil: as itself
 	claimed    bool          // in the ledger, and not answered yet
 	shared     *sharedAnswer // another analyst's answer to the same question; nil: it is charged for one of its own
 	flightDone func()        // ends the question's time in flight; nil: it is not in flight
@@ -153,6 +154,9 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 		return nil, err
 	}
 	if p.answer == nil {
+		p.findTable(ctx, p.workload())
+	}
+	if p.answer == nil && p.table == nil {
 		if err := c.certified(cal); err != nil {
 			return nil, err
 		}
