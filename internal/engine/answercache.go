@@ -99,6 +99,9 @@ func (p *private) Void() {
 	p.idle()
 	p.leaveFlight()
 	p.leave()
+	if p.table != nil {
+		p.table.Void()
+	}
 }
 
 var _ session.Voider = (*private)(nil)
@@ -106,6 +109,9 @@ var _ session.Voider = (*private)(nil)
 // Bytes implements session.Sized: from Bind on each release has its mechanism, and an answer that is known is there.
 func (p *private) Bytes() int {
 	n := p.call.Bytes() + p.calibrated.bytes()
+	if p.table != nil {
+		n += p.table.Bytes()
+	}
 	for i, r := range p.answer {
 		groups, columns := r.Keys.Len(), len(p.Plan.Blocks[i].KeyTypes)
 		n += valueBytes * groups * (len(r.Values) + len(r.Plain))

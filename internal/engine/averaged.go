@@ -33,18 +33,48 @@ func (d *determination) keys() (list []string) {
 	return list
 }
 
-// sourceOf is the sharpest of what determines a block in the answer of another statement; nil: nothing does.
-func (p *calibrated) sourceOf(ctx context.Context, c *call, block int, of *private) (best *source, err error) {
-	for at := range of.Plan.Blocks {
-		s, err := p.madeOf(ctx, c, block, of, at)
-		if err != nil {
-			return nil, err
+// origins are what a statement's blocks are made of, by block.
+type origins []*determination
+
+// found are the sources of a statement's blocks in the answers of others, by block: the sharpest of each answer.
+type found [][]*source
+
+// add finds those in the answer of another statement.
+func (f found) add(ctx context.Context, p, of *private) error {
+	for block := range f {
+		var best *source
+		for at := range of.Plan.Blocks {
+			s, err := p.withoutLook().madeOf(ctx, p.call, block, of, at)
+			if err != nil {
+				return err
+			}
+			if s != nil && (best == nil || s.wider < best.wider) {
+				best = s
+			}
 		}
-		if s != nil && (best == nil || s.wider < best.wider) {
-			best = s
+		if best != nil {
+			f[block] = append(f[block], best)
 		}
 	}
-	return best, nil
+	return nil
+}
+
+// madeOfFound is how a statement is best made of what was found, if with no more than so many times its own errors; nil:
+// it is not.
+func (p *private) madeOfFound(f found, most float64) (made origins) {
+	before, _ := p.engine.kept.made.get(keptKey{p.scope.Analyst, p.key})
+	for block, list := range f {
+		var used []string
+		if block < len(before) {
+			used = before[block]
+		}
+		d := p.withoutLook().sharpest(block, list, used)
+		if d == nil || d.wider > most || block > 0 && d.sources[0].of.Part != made[0].sources[0].of.Part {
+			return nil
+		}
+		made = append(made, d)
+	}
+	return made
 }
 
 // sharpest is how a block is best made of some answers; nil: there are none. It follows from which these are and not

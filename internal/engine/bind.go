@@ -61,12 +61,13 @@ type private struct {
 	stages [][][]*rewrite.Canonical // what the stages have answered so far: [stage][row][column]
 
 	// What answerCache knows of the statement (answercache.go).
-	key        string           // of the answer; empty: answers are not kept
-	answer     []released       // kept, or measured just now; nil: to be measured
-	from       []*determination // what the answer is made of, by block; nil: it is one that is kept, or was measured
-	claimed    bool             // in the ledger, and not answered yet
-	shared     *sharedAnswer    // another analyst's answer to the same question; nil: it is charged for one of its own
-	flightDone func()           // ends the question's time in flight; nil: it is not in flight
+	key        string        // of the answer; empty: answers are not kept
+	answer     []released    // kept, or measured just now; nil: to be measured
+	from       origins       // what the answer is made of, by block; nil: it is one that is kept, or was measured
+	table      *askedTable   // it is asked as that; nil: as itself
+	claimed    bool          // in the ledger, and not answered yet
+	shared     *sharedAnswer // another analyst's answer to the same question; nil: it is charged for one of its own
+	flightDone func()        // ends the question's time in flight; nil: it is not in flight
 
 	unkept   bool   // the answer is for this statement alone
 	reserved func() // gives back the memory that it works with; nil: it has none
@@ -153,6 +154,9 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 		return nil, err
 	}
 	if p.answer == nil {
+		p.findTable(ctx, p.workload())
+	}
+	if p.answer == nil && p.table == nil {
 		if err := c.certified(cal); err != nil {
 			return nil, err
 		}

@@ -36,9 +36,9 @@ type Engine struct {
 	releaser releaser // charges and measures, except where the answer is known
 }
 
-// releaser charges statements over private rows, and releases their answers. There are two: direct does both for each
-// statement that it is given (charge.go, measure.go), and answerCache around it spares those whose answer is known
-// (answercache.go).
+// releaser charges statements over private rows, and releases their answers. direct does both for each statement that
+// it is given (charge.go, measure.go); answerCache around it spares those whose answer is known (answercache.go);
+// inTables around that has tables asked in the place of their slices (workload.go).
 type releaser interface {
 	charge(ctx context.Context, scope session.Scope, p *private) error
 	measure(ctx context.Context, p *private) ([]released, error)
@@ -87,7 +87,7 @@ func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m 
 
 func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
 	e := &Engine{ledger: l, metrics: m, log: log, kept: newKeptStatements()}
-	e.releaser = &answerCache{releaser: direct{e}, ledger: l, log: log}
+	e.releaser = inTables{&answerCache{releaser: direct{e}, ledger: l, log: log}}
 	return e
 }
 

@@ -30,8 +30,9 @@ type explanation struct {
 	Refused   string        `json:"refused,omitempty"`    // over budget, failed before, or too large for limits.memory
 	Fits      string        `json:"still_fits,omitempty"` // Refused, and what would not be
 	Cached    bool          `json:"cached"`
-	Kept      string        `json:"kept,omitempty"` // which other answers it follows from
-	Certified string        `json:"certified"`      // yes, or no where the policy warns of it only
+	Kept      string        `json:"kept,omitempty"`     // which other answers it follows from
+	Workload  string        `json:"workload,omitempty"` // as what it is asked, and what all of its workload take
+	Certified string        `json:"certified"`          // yes, or no where the policy warns of it only
 	Releases  []releaseInfo `json:"releases"`
 	Plan      []string      `json:"plan"`
 	nothing   []string      // lines of the plan that the short explanation says, too
@@ -170,12 +171,9 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 	if err := known.findAnswer(ctx); err != nil {
 		return explanation{}, err
 	}
-	p := first
-	switch {
-	case known.from != nil:
+	p := first.withoutLook() // at the most that it may cost
+	if known.from != nil {
 		p = known.calibrated
-	case p.look != nil: // at the most that it may cost
-		p = p.look.whole
 	}
 	x := explanation{
 		Plan: p.Plan.Explain, nothing: p.Plan.OverNoRows, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan),
@@ -189,11 +187,15 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 	if p.releases() {
 		x.Epsilon, x.Price, x.Averages = p.charge.Epsilon, describePrice(p), p.ofAverages()
 	}
-	if err := c.explainBudget(ctx, first, known.answer, &x); err != nil {
+	err := c.explainBudget(ctx, first, known.answer, &x)
+	if err != nil {
 		return x, err
 	}
 	if known.from == nil {
 		x.Look = first.aboutLook()
+	}
+	if x.Workload, err = known.ofWorkload(ctx); err != nil {
+		return x, err
 	}
 	for i, block := range p.Plan.Blocks {
 		x.Blocks = append(x.Blocks, describeBlock(&block))

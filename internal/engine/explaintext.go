@@ -62,6 +62,9 @@ func (x explanation) costLines() (out []string) {
 	case x.Cached:
 		out = append(out, "cached: the answer is known and would cost nothing")
 	}
+	if x.Workload != "" {
+		out = append(out, "workload: "+x.Workload)
+	}
 	return out
 }
 

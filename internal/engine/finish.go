@@ -28,7 +28,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	shown := p.presented(values)
 	p.placed, p.figured = shown.Places(), shown.Figures()
 	p.said = []string{
-		p.ofKept(), p.ofLook(values), shown.NotShown(), shown.OverShown(), p.placed.Hint(),
+		p.ofKept(), p.table.asked(), p.ofLook(values), shown.NotShown(), shown.OverShown(), p.placed.Hint(),
 		shown.WithoutMargin(p.figured, p.placed),
 	}
 	r, err := p.finishRequest(p.Plan.Finish, shown.Blocks)

@@ -60,7 +60,7 @@ func (k keptStatements) add(p *private) {
 		k.made.add(keptKey{p.scope.Analyst, p.key}, keys)
 		return
 	}
-	bytes := leastStatementBytes + p.call.Bytes() + p.Plan.Bytes()
+	bytes := leastStatementBytes + p.call.Bytes() + p.Plan.Bytes() + len(p.scope.Settings.Workload())
 	for _, value := range p.values {
 		bytes += len(value)
 	}
@@ -95,22 +95,27 @@ func (k keptStatements) of(analyst string) (list []keptStatement) {
 
 // now is the statement as it would be answered for nothing now; nil: it would not.
 func (k keptStatement) now(ctx context.Context, s *state) *private {
-	c := *k.call
-	var err error
-	c.state = s
-	c.analysis, err = c.engine.analyse(ctx, s, c.scope, c.prepared.statement, c.prepared.types)
-	if err != nil || c.analysis.Route != rewrite.RoutePrivate {
-		return nil
-	}
-	calibrated, err := c.calibratedPlan(ctx)
-	if err != nil {
-		return nil
-	}
-	out := &private{call: &c, calibrated: calibrated}
-	if err = out.findKept(ctx); err != nil || out.answer == nil {
+	out := k.call.now(ctx, s)
+	if out == nil || out.findKept(ctx) != nil || out.answer == nil {
 		return nil
 	}
 	return out
+}
+
+// now is the statement as it would be planned now; nil: it would be refused, or has nothing of private rows.
+func (c *call) now(ctx context.Context, s *state) *private {
+	now := *c
+	var err error
+	now.state = s
+	now.analysis, err = now.engine.analyse(ctx, s, now.scope, now.prepared.statement, now.prepared.types)
+	if err != nil || now.analysis.Route != rewrite.RoutePrivate || len(now.values) != len(now.analysis.parameters) {
+		return nil
+	}
+	calibrated, err := now.calibratedPlan(ctx)
+	if err != nil {
+		return nil
+	}
+	return &private{call: &now, calibrated: calibrated}
 }
 
 // source is a block of an answer that is kept, and how one of another statement is made of it.
@@ -135,14 +140,7 @@ func (p *private) determine(ctx context.Context) error {
 	if !p.releases() || p.chargedInParts() {
 		return nil
 	}
-	whole, most := p.calibrated, mostWider*widerRounding
-	if p.look != nil {
-		whole = p.look.whole
-	}
-	if p.scope.Settings.Epsilon() > 0 || !whole.byEpsilon() {
-		most = widerRounding
-	}
-	list, seen := make([][]*source, len(p.Plan.Blocks)), map[string]bool{}
+	found, seen := make(found, len(p.Plan.Blocks)), map[string]bool{}
 	for _, other := range p.engine.kept.of(p.scope.Analyst) {
 		if !p.mayBeMadeOf(other) {
 			continue
@@ -152,31 +150,22 @@ func (p *private) determine(ctx context.Context) error {
 			continue
 		}
 		seen[now.key] = true
-		for i := range list {
-			s, err := whole.sourceOf(ctx, p.call, i, now)
-			if err != nil {
-				return err
-			}
-			if s != nil {
-				list[i] = append(list[i], s)
-			}
+		if err := found.add(ctx, p, now); err != nil {
+			return err
 		}
 	}
-	before, _ := p.engine.kept.made.get(keptKey{p.scope.Analyst, p.key})
-	var best []*determination
-	for i := range list {
-		var used []string
-		if i < len(before) {
-			used = before[i]
-		}
-		d := whole.sharpest(i, list[i], used)
-		if d == nil || d.wider > most || i > 0 && d.sources[0].of.Part != best[0].sources[0].of.Part {
-			return nil
-		}
-		best = append(best, d)
+	if made := p.madeOfFound(found, p.mostWider()); made != nil {
+		p.take(made)
 	}
-	p.take(best)
 	return nil
+}
+
+// mostWider is how many times as wide as its own answer's the errors may be of one that is free.
+func (p *private) mostWider() float64 {
+	if p.scope.Settings.Epsilon() > 0 || !p.withoutLook().byEpsilon() {
+		return widerRounding
+	}
+	return mostWider * widerRounding
 }
 
 // mayBeMadeOf says whether another statement has a block that one of this statement may be made of.
@@ -213,9 +202,15 @@ func (p *calibrated) madeOf(ctx context.Context, c *call, block int, of *private
 // adds says that what was drawn of a release in several groups may be added up: a unit counts with as many rows in all
 // of them, and it is known what it was before any range has bounded it.
 func (p *private) adds(block, release int) bool {
-	b, plain := &p.Plan.Blocks[block], p.answer[block].Plain
-	return b.RowsInGroup == 0 && b.Question.Releases[release].Adds && p.Mechanisms[block].Releases[release].Plain() &&
-		release < len(plain) && plain[release] != nil
+	b := &p.Plan.Blocks[block]
+	if b.RowsInGroup > 0 || !b.Question.Releases[release].Adds || !p.Mechanisms[block].Releases[release].Plain() {
+		return false
+	}
+	if p.answer == nil {
+		return true // what is drawn now is known
+	}
+	plain := p.answer[block].Plain
+	return release < len(plain) && plain[release] != nil
 }
 
 // mechanism is that of a release which is made of others.
@@ -225,7 +220,7 @@ func (s *source) mechanism(release int) *mechanism.Prepared {
 
 // take has the statement answered by what its blocks are made of. What is left out of the answer is what these leave
 // out.
-func (p *private) take(made []*determination) {
+func (p *private) take(made origins) {
 	out, plan := *p.calibrated, *p.Plan
 	plan.Blocks, out.Plan, out.Mechanisms = slices.Clone(plan.Blocks), &plan, nil
 	out.wanted, out.look, out.other, out.Part = make([]map[int]float64, len(made)), nil, nil, made[0].sources[0].of.Part
@@ -282,7 +277,7 @@ func totals(values []int64, groups [][]int) []int64 {
 
 // ofKept says which statements' answers the answer is made of; empty: it is not.
 func (p *private) ofKept() string {
-	if p.from == nil {
+	if p.from == nil || p.table != nil {
 		return ""
 	}
 	var of []string

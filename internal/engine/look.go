@@ -40,6 +40,14 @@ type look struct {
 	whole  *calibrated     // without a look
 }
 
+// withoutLook is the statement as it would be released without a look.
+func (p *calibrated) withoutLook() *calibrated {
+	if p.look != nil {
+		return p.look.whole
+	}
+	return p
+}
+
 // lookFirst has a statement begin with a look, where the policy wants that and its numbers are such that a part of them
 // means something.
 func (c *call) lookFirst(ctx context.Context, whole *calibrated) *calibrated {

@@ -137,13 +137,16 @@ func (b statementBudget) nominal(amount float64, order int) float64 {
 const nominalTolerance = 1e-9
 
 // holds returns how many charges like c the analyst's whole budget holds.
-func (b statementBudget) holds(c ledger.Charge) int {
+func (b statementBudget) holds(c ledger.Charge) int { return b.fits(b.taken(c), c.SelectionDelta) }
+
+// taken is the part of the analyst's whole budget that a charge takes.
+func (b statementBudget) taken(c ledger.Charge) float64 {
 	curve := c.Curve
 	if b.room.Renyi == nil { // pure accounting charges ε
 		curve = mechanism.Curve{Pure: c.Epsilon}
 	}
 	share, _ := b.room.Share(curve)
-	return b.fits(share, c.SelectionDelta)
+	return share
 }
 
 // fits returns how many statements the analyst's whole budget holds that take a share of it, and a δ for their

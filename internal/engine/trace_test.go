@@ -194,7 +194,7 @@ func TestTracesOfEveryKind(t *testing.T) {
 		}},
 		{"over budget", question + " WHERE age > 1; " + question + " WHERE age > 2", []string{
 			"SELECT private 00000: " + parse +
-				" analyse 0s-0s plan 0s-0s charge 0s-0s measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
+				" analyse 0s-0s plan 0s-0s plan 0s-0s charge 0s-0s measure 0s-1ms draw 1ms-1ms finish 2ms-2ms end 2ms",
 			"SELECT refused 53400: analyse 0s-0s plan 0s-0s charge 0s-0s end 0s",
 		}},
 		{"a cursor", "DECLARE c CURSOR WITH HOLD FOR " + question + " WHERE age > 1; FETCH c", []string{

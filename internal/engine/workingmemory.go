@@ -66,4 +66,7 @@ func (p *private) idle() {
 		p.reserved()
 		p.reserved = nil
 	}
+	if p.table != nil {
+		p.table.idle()
+	}
 }

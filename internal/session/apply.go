@@ -12,6 +12,7 @@ import (
 // step carries one statement through apply.
 type step struct {
 	statement Statement
+	behind    []Statement   // in the same simple query
 	prepared  Prepared      // once known: of the statement inside PREPARE
 	inner     Statement     // once known: the statement inside PREPARE
 	arguments []command.Arg // values of the parameters of a command
@@ -46,14 +47,16 @@ func (s *Session) applyQuery(ctx context.Context, st *state, x *step) (*result, 
 
 // bindText prepares and binds a statement of a simple query, which has no parameters.
 func (s *Session) bindText(ctx context.Context, st *state, x *step) (*query, error) {
-	prepared, err := x.statement.Parsed.Prepare(ctx, s.scope(st), nil)
+	scope := s.scope(st)
+	scope.Workload = x.behind
+	prepared, err := x.statement.Parsed.Prepare(ctx, scope, nil)
 	if err != nil {
 		return nil, withOffset(err, x.statement.Offset)
 	}
 	if len(prepared.Params()) > 0 {
 		return nil, withOffset(noParameter(x.statement.SQL), x.statement.Offset)
 	}
-	return s.bindQuery(ctx, st, prepared, nil, nil, x.formats, x.statement.Offset)
+	return s.bindQuery(ctx, scope, prepared, nil, nil, x.formats, x.statement.Offset)
 }
 
 func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result, error) {

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -154,8 +156,35 @@ func (s *Session) checkSpecial(ctx context.Context, st *state, p *parameter, val
 			return "", err
 		}
 		return checkEpsilon(value, info.EpsilonMax)
+	case workload:
+		return s.checkWorkload(value)
 	}
 	return checkMargin(value)
+}
+
+// maxWorkloadBytes bounds the text of dpproxy.workload.
+const maxWorkloadBytes = 16 << 10
+
+// checkWorkload accepts statements whose syntax is right.
+func (s *Session) checkWorkload(value string) (string, error) {
+	e := pgerr.New(pgerr.InvalidParameterValue, `invalid value for parameter "`+workload+`"`)
+	if len(value) > maxWorkloadBytes {
+		e.Detail = fmt.Sprintf("It has %d bytes; at most %d are allowed.", len(value), maxWorkloadBytes)
+		return "", e
+	}
+	list, err := s.engine.Parse(value)
+	var wrong *pgconn.PgError
+	switch {
+	case errors.As(err, &wrong):
+		e.Detail = wrong.Message + "."
+		return "", e
+	case err != nil:
+		return "", err
+	case len(list) > MostTogether:
+		e.Detail = fmt.Sprintf("It has %d statements; at most %d are planned together.", len(list), MostTogether)
+		return "", e
+	}
+	return value, nil
 }
 
 // checkEncoding accepts the encodings that text can be converted from and to.

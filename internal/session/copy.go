@@ -35,7 +35,7 @@ func (s *Session) copyTo(ctx context.Context, st *state, c command.Copy) (*resul
 	if c.Format == command.CopyBinary {
 		formats[0] = pgtype.BinaryFormatCode
 	}
-	q, err := s.bindQuery(ctx, st, prepared, nil, nil, formats, c.Offset)
+	q, err := s.bindQuery(ctx, s.scope(st), prepared, nil, nil, formats, c.Offset)
 	if err != nil {
 		return nil, err
 	}

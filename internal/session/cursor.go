@@ -50,7 +50,7 @@ func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, 
 	if c.Binary {
 		result = []int16{1}
 	}
-	q, err := s.bindQuery(ctx, st, p, formats, values, result, c.Offset)
+	q, err := s.bindQuery(ctx, s.scope(st), p, formats, values, result, c.Offset)
 	if err == nil {
 		q.offset = elsewhere // FETCH is another message
 	}

@@ -109,9 +109,13 @@ type Scope struct {
 	Database  string // what current_database() shows
 	ProcessID uint32 // what pg_backend_pid() shows
 	Settings  Settings
-	Last      []Released // what the session's last private statement has released
+	Last      []Released  // what the session's last private statement has released
+	Workload  []Statement // that come with it in the same message, behind it
 	Memory    *memory.Account
 }
+
+// MostTogether bounds the statements that one is planned together with.
+const MostTogether = 64
 
 // Released is an aggregate of a private statement that was answered.
 type Released struct {

@@ -149,7 +149,7 @@ func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error 
 			return err
 		}
 		var err error
-		p.query, err = s.bindQuery(ctx, s.state, st.prepared, b.ParameterFormats, b.Parameters, b.ResultFormats,
+		p.query, err = s.bindQuery(ctx, s.scope(s.state), st.prepared, b.ParameterFormats, b.Parameters, b.ResultFormats,
 			st.statement.Offset)
 		return err
 	case command.Declare:

@@ -100,7 +100,7 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 				values[i] = []byte(*a)
 			}
 		}
-		if x.query, err = s.bindQuery(ctx, st, named.prepared, nil, values, x.formats, elsewhere); err != nil {
+		if x.query, err = s.bindQuery(ctx, s.scope(st), named.prepared, nil, values, x.formats, elsewhere); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	if err != nil {
 		return nil, err
 	}
-	q, err := s.bindQuery(ctx, st, prepared, nil, nil, nil, 0)
+	q, err := s.bindQuery(ctx, s.scope(st), prepared, nil, nil, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,10 @@ type query struct {
 	notices []*pgconn.Notice
 }
 
-// bindQuery has the engine plan a statement with its values, as of a state.
-func (s *Session) bindQuery(ctx context.Context, st *state, p Prepared, formats []int16, values [][]byte,
+// bindQuery has the engine plan a statement with its values, under a scope.
+func (s *Session) bindQuery(ctx context.Context, scope Scope, p Prepared, formats []int16, values [][]byte,
 	resultFormats []int16, offset int,
 ) (*query, error) {
-	scope := s.scope(st)
 	q := &query{columns: withFormats(p.Columns(), resultFormats), offset: offset}
 	q.bind = func(ctx context.Context) (Bound, error) { return p.Bind(ctx, scope, formats, values, resultFormats) }
 	if err := s.plan(ctx, q); err != nil {

@@ -99,7 +99,10 @@ func TestWhatAClientNamesIsCounted(t *testing.T) {
 		"names of portals":    {"P q | SELECT 1", "B " + long + "# | q"},
 		"plans":               {"", "Q BEGIN; DECLARE c# CURSOR FOR SELECT holds(100000)"},
 		"rows":                {"", "Q BEGIN; DECLARE c# CURSOR FOR SELECT rows(100, 1000); MOVE 1 c#"},
-		"savepoints":          {"", "Q BEGIN; SAVEPOINT s; SAVEPOINT s; SAVEPOINT s; SAVEPOINT s"},
+		"workloads": {
+			"", "Q BEGIN; SET LOCAL dpproxy.workload = 'SELECT $$" + strings.Repeat("x", 8000) + "#$$'; SAVEPOINT s",
+		},
+		"savepoints": {"", "Q BEGIN; SAVEPOINT s; SAVEPOINT s; SAVEPOINT s; SAVEPOINT s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, nil)

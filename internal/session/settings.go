@@ -10,6 +10,9 @@ import (
 // Settings is a snapshot of a session's settings, by lower-case name. It is never modified.
 type Settings struct{ values map[string]string }
 
+// workload is a setting whose value may be long.
+const workload = "dpproxy.workload"
+
 // Get returns a setting by its lower-case name; empty when it is not set.
 func (s Settings) Get(name string) string { return s.values[name] }
 
@@ -61,6 +64,9 @@ func (s Settings) Rows(setting string) int {
 	}
 	return n
 }
+
+// Workload returns dpproxy.workload: statements that are asked together, separated by semicolons; empty: none are.
+func (s Settings) Workload() string { return s.values[workload] }
 
 // Intervals returns dpproxy.intervals: whether each aggregate x is followed by x_low and x_high. byPolicy is what holds
 // without SET.
@@ -128,7 +134,8 @@ func (l layers) resetAll() layers {
 // bytes is about how much memory the maps take that a later SET would replace.
 func (l layers) bytes() int {
 	const entry = 64
-	return entry * (len(l.session.values) + len(l.local) + len(l.current.values))
+	return entry*(len(l.session.values)+len(l.local)+len(l.current.values)) +
+		len(l.session.Workload()) + len(l.current.Workload())
 }
 
 // withoutLocal returns what a commit leaves.

@@ -9,7 +9,8 @@ import (
 )
 
 // Query runs the statements of a simple-query text one after the other, as PostgreSQL does: the syntax of all is
-// checked first, and the first that fails ends the text. What those before it have sent and were charged stays.
+// checked first, and the first that fails ends the text. What those before it have sent and were charged stays. Each is
+// planned together with those behind it (Scope.Workload).
 func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) error {
 	started, client := time.Now(), ctx
 	ctx = s.traced(client, started)
@@ -24,7 +25,7 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 	}
 	s.state.tx.many = len(parsed) > 1
 	for i := range parsed {
-		x := &step{statement: parsed[i]}
+		x := &step{statement: parsed[i], behind: parsed[i+1:]}
 		s.trace.of(&parsed[i], new(*Trace))
 		err := s.timed(ctx, func(ctx context.Context) error { return s.runSimple(ctx, x, w) })
 		s.ended(ctx, started, false, err)

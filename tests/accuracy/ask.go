@@ -188,21 +188,26 @@ func query(ctx context.Context, conn *pgx.Conn, sql string, grouped bool) (answe
 	if err != nil {
 		return nil, err
 	}
+	return numbers(results[0], grouped)
+}
+
+// numbers reads a result.
+func numbers(result *pgconn.Result, grouped bool) (_ answer, err error) {
 	a := answer{}
-	for _, row := range results[0].Rows {
+	for _, row := range result.Rows {
 		key := ""
 		if grouped {
 			key, row = string(row[0]), row[1:]
 		}
-		numbers := make([]float64, len(row))
+		list := make([]float64, len(row))
 		for i, text := range row {
-			if numbers[i] = math.NaN(); text != nil {
-				if numbers[i], err = strconv.ParseFloat(string(text), 64); err != nil {
+			if list[i] = math.NaN(); text != nil {
+				if list[i], err = strconv.ParseFloat(string(text), 64); err != nil {
 					return nil, err
 				}
 			}
 		}
-		a[key] = numbers
+		a[key] = list
 	}
 	return a, nil
 }

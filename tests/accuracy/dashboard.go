@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // dashboardTables are three tables of two keys, with all that they add up to.
@@ -38,18 +42,30 @@ type dashboard struct {
 	slices  []releases
 }
 
-// askDashboards asks as so many analysts.
-func (w *world) askDashboards(ctx context.Context, proxy string, analysts int) (d dashboard, err error) {
+// askDashboards asks as so many analysts, the tables first or, in one message, at last.
+func (w *world) askDashboards(ctx context.Context, proxy string, atOnce bool, analysts int) (d dashboard, err error) {
+	var texts []string
 	for _, q := range dashboardSlices() {
 		q.proxy = proxy
 		truth, err := w.truth(ctx, q)
 		if err != nil {
 			return d, err
 		}
-		d.slices = append(d.slices, releases{truth: truth})
+		d.slices, texts = append(d.slices, releases{truth: truth}), append(texts, q.withIntervals())
+	}
+	tables := 0 // before the slices
+	for _, q := range dashboardTables() {
+		if atOnce {
+			texts = append(texts, q.sql())
+		} else {
+			texts, tables = slices.Insert(texts, tables, q.sql()), tables+1
+		}
+	}
+	if atOnce {
+		texts = []string{strings.Join(texts, "; ")}
 	}
 	for range analysts {
-		if err := w.askDashboard(ctx, proxy, &d); err != nil {
+		if err := w.askDashboard(ctx, proxy, texts, tables, &d); err != nil {
 			return d, err
 		}
 	}
@@ -58,40 +74,32 @@ func (w *world) askDashboards(ctx context.Context, proxy string, analysts int) (
 }
 
 // askDashboard asks as one analyst, and adds what comes of it.
-func (w *world) askDashboard(ctx context.Context, proxy string, d *dashboard) error {
+func (w *world) askDashboard(ctx context.Context, proxy string, texts []string, tables int, d *dashboard) error {
 	conn, err := w.connect(ctx, proxy, w.nextAnalyst(proxy))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	spent := 0.0
-	count := func() error { // the last statement, if it was charged
-		before := spent
-		err := conn.QueryRow(ctx, "SELECT share_spent FROM dpproxy.budget").Scan(&spent)
-		if spent > before {
-			d.charged, d.share = d.charged+1, d.share+spent-before
-		}
-		return err
-	}
-	for _, q := range dashboardTables() {
-		if _, err := conn.PgConn().Exec(ctx, q.sql()).ReadAll(); err != nil {
+	var results []*pgconn.Result
+	for _, text := range texts {
+		more, err := conn.PgConn().Exec(ctx, text).ReadAll()
+		if err != nil {
 			return err
 		}
-		if err := count(); err != nil {
-			return err
-		}
+		results = append(results, more...)
 	}
-	for i, q := range dashboardSlices() {
-		a, err := query(ctx, conn, q.withIntervals(), true)
+	for i := range d.slices {
+		a, err := numbers(results[tables+i], true)
 		if err != nil {
 			return err
 		}
 		d.slices[i].released = append(d.slices[i].released, a)
-		if err := count(); err != nil {
-			return err
-		}
 	}
-	return nil
+	var charged, share float64
+	err = conn.QueryRow(ctx, "SELECT (SELECT count(*) FROM dpproxy.history), share_spent FROM dpproxy.budget").
+		Scan(&charged, &share)
+	d.charged, d.share = d.charged+charged, d.share+share
+	return err
 }
 
 // errors are those of all slices.
@@ -104,34 +112,46 @@ func (d dashboard) errors() (all []float64) {
 
 // dashboardRow compares a dashboard whose tiles follow from kept answers with one of which every tile is charged.
 func dashboardRow(ctx context.Context, w *world, n int) ([]figure, error) {
-	before, err := w.askDashboards(ctx, renyi, max(1, n/20))
-	if err != nil {
-		return nil, err
-	}
-	after, err := w.askDashboards(ctx, kept, max(1, n/20))
+	before, err := w.askDashboards(ctx, renyi, false, max(1, n/20))
 	if err != nil {
 		return nil, err
 	}
 	name := conditions[kept] + ": a dashboard of 30 slices and roll-ups of three tables of two keys"
-	charged := newFigure(name, "tiles that are charged", estimate{after.charged, 0})
+	var figures []figure
+	for _, atOnce := range []bool{false, true} {
+		after, err := w.askDashboards(ctx, kept, atOnce, max(1, n/20))
+		if err != nil {
+			return nil, err
+		}
+		if atOnce {
+			name += ", asked in one message, slices first"
+		}
+		figures = append(figures, after.over(before, name)...)
+	}
+	return figures, nil
+}
+
+// over compares a dashboard with one of which every tile is charged.
+func (d dashboard) over(before dashboard, name string) []figure {
+	charged := newFigure(name, "tiles that are charged", estimate{d.charged, 0})
 	charged.most = 8
 	budget := newFigure(name, "share of the budget, over that where every tile is charged",
-		estimate{after.share / before.share, 0})
+		estimate{d.share / before.share, 0})
 	budget.most = 8. / 30
-	was, is := rootMeanSquare(before.errors()), rootMeanSquare(after.errors())
-	ratio := is.value / was.value * math.Sqrt(after.share/before.share)
+	was, is := rootMeanSquare(before.errors()), rootMeanSquare(d.errors())
+	ratio := is.value / was.value * math.Sqrt(d.share/before.share)
 	same := newFigure(name, "slices: RMSE for the same budget, over that where every tile is charged",
 		estimate{ratio, ratio * math.Hypot(is.err/is.value, was.err/was.value)})
 	same.most = .55
 	hits, all := 0.0, 0.0
-	for _, r := range after.slices {
+	for _, r := range d.slices {
 		n := float64(len(r.truth) * len(r.released))
 		hits, all = hits+r.covered(0).value*n, all+n
 	}
 	held := newFigure(name, fmt.Sprintf("slices: share of %.0f announced intervals that hold the truth", all),
 		share(int(math.Round(hits)), int(all)))
 	held.percent, held.least, held.most = true, 0.94, 0.98
-	return []figure{charged, budget, same, held}, nil
+	return []figure{charged, budget, same, held}
 }
 
 // averagedRow compares slices that three kept tables determine with the groups of these.

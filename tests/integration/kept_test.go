@@ -73,6 +73,104 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
+// charged is the ε of each statement that was charged.
+func charged(t *testing.T, conn *pgx.Conn) []float64 {
+	t.Helper()
+	rows, err := conn.Query(context.Background(), "SELECT epsilon FROM dpproxy.history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[float64])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// askAtOnce asks several statements in one message, as psql -c does.
+func askAtOnce(t *testing.T, conn *pgx.Conn, list []string) {
+	t.Helper()
+	results, err := conn.PgConn().Exec(context.Background(), strings.Join(list, "; ")).ReadAll()
+	if err != nil || len(results) != len(list) {
+		t.Fatalf("%d results: %v", len(results), err)
+	}
+}
+
+// TestWorkload: of slices that are asked together, in one message or as dpproxy.workload, one is charged for each table,
+// in whatever order they come, and as much as it is alone. They have the numbers of the table.
+func TestWorkload(t *testing.T) {
+	tables, slices := dashboard()
+	slices = append(slices, tables...) // the worst order
+	const wards = "SELECT 'A', count(*) FROM patients WHERE ward = 'A'; SELECT 'B', count(*) FROM patients WHERE ward = 'B'"
+	for name, policy := range map[string]string{"rdp": everyKeyPolicy(), "pure": purePolicy()} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, policy, clinic)
+			alice, bob := p.connect(), p.connect(func(c *pgx.ConnConfig) { c.User = "bob" })
+			askAtOnce(t, bob, slices[:1])
+			askAtOnce(t, alice, slices[:3])
+			if of, one := charged(t, alice), charged(t, bob); len(of) != 1 || fmt.Sprint(of) != fmt.Sprint(one) {
+				t.Errorf("three wards are charged %v, one alone %v", of, one)
+			}
+			askAtOnce(t, alice, slices)
+			if n := len(charged(t, alice)); n != 4 {
+				t.Errorf("%d of %d tiles are charged", n, len(slices))
+			}
+			of := countsBy(t, alice, "SELECT ward, count(*) FROM patients GROUP BY ward")
+			for ward, n := range map[string]int64{"A": of["A"], "B": of["B"]} {
+				if got := countsBy(t, alice, "SELECT ward, count(*) FROM patients WHERE ward = '"+ward+"' GROUP BY ward"); got[ward] != n {
+					t.Errorf("ward %s has %d, in its table %d", ward, got[ward], n)
+				}
+			}
+		})
+	}
+	t.Run("a pipeline", func(t *testing.T) { workloadOfTransaction(t, start(t, everyKeyPolicy(), clinic).connect(), wards) })
+}
+
+// workloadOfTransaction asks by the extended protocol, with parameters, what SET LOCAL says before.
+func workloadOfTransaction(t *testing.T, conn *pgx.Conn, text string) {
+	ctx := context.Background()
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(ctx)
+	if _, err := tx.Exec(ctx, "SELECT set_config('dpproxy.workload', $1, true)", text); err != nil {
+		t.Fatal(err)
+	}
+	if list := charged(t, conn); len(list) > 0 {
+		t.Errorf("setting it is charged %v", list)
+	}
+	const sql = "SELECT count(*) FROM patients WHERE ward = $1"
+	explained := explainText(t, conn, strings.Replace(sql, "$1", "'A'", 1))
+	if !strings.Contains(explained, "charged are 1 of 2 different statements") {
+		t.Errorf("EXPLAIN says:\n%s", explained)
+	}
+	batch := &pgx.Batch{}
+	for _, ward := range []string{"A", "B", "C"} {
+		batch.Queue(sql, ward)
+	}
+	results := tx.SendBatch(ctx, batch)
+	for range batch.Len() {
+		var n int64
+		if err := results.QueryRow().Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := results.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if list := charged(t, conn); len(list) != 1 {
+		t.Errorf("%d statements are charged", len(list))
+	}
+	var setting string
+	if err := conn.QueryRow(ctx, "SHOW dpproxy.workload").Scan(&setting); err != nil || setting != "" {
+		t.Errorf("behind the transaction it is %q, %v", setting, err)
+	}
+}
+
 // TestOneAnswerForAll: under a budget of all analysts two who ask the same are given the same answer. Each is charged,
 // and all together once, for what they ask alike.
 func TestOneAnswerForAll(t *testing.T) {
