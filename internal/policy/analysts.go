@@ -79,6 +79,9 @@ func (d *document) analysts(n *yaml.Node, p *Policy) {
 	if p.Profile != nil {
 		d.budget("profile", p.Profile, p)
 	}
+	if p.Synthetic != nil {
+		d.budget("synthetic", p.Synthetic, p)
+	}
 	p.statementDelta()
 }
 
@@ -157,7 +160,7 @@ func (p *Policy) statementDelta() {
 			least = min(least, b.Delta)
 		}
 	}
-	for _, b := range []*Budget{p.Budget, p.Profile} {
+	for _, b := range []*Budget{p.Budget, p.Profile, p.Synthetic} {
 		if b != nil && b.Delta > 0 {
 			least = min(least, b.Delta)
 		}

@@ -12,10 +12,11 @@ import (
 
 // connections is what a database says of itself.
 type connections struct {
-	Main, Shadow, Public string
-	Admin                yaml.Node
-	Analysts, Groups     []string
-	Tables, Views        yaml.Node
+	Main, Shadow, Public  string
+	Synthetic, Synthesize string
+	Admin                 yaml.Node
+	Analysts, Groups      []string
+	Tables, Views         yaml.Node
 }
 
 // connect reads the connection strings of one database, which stands at path.
@@ -27,7 +28,6 @@ func (d *document) connect(c connections, path string, p *Policy) {
 	p.Databases.Main = d.dsn(p, path+".main", "main", c.Main)
 	p.Databases.Shadow = d.dsn(p, path+".shadow", "shadow", c.Shadow)
 	p.Databases.Public = d.dsn(p, path+".public", "public", c.Public)
-	d.checkLogins(p.Databases, path)
 	for name, into := range map[string]*string{
 		"main": &p.Databases.AdminMain, "shadow": &p.Databases.AdminShadow, "ledger": &p.Databases.AdminLedger,
 	} {
@@ -42,6 +42,8 @@ func (d *document) connect(c connections, path string, p *Policy) {
 		}
 		*into = d.dsn(p, at, key, text)
 	}
+	d.twin(c, path, p)
+	d.checkLogins(p.Databases, path)
 }
 
 func (d *document) ledger(p *Policy) {
@@ -116,6 +118,10 @@ func (p *Policy) connection(key string) string {
 		return p.Databases.Shadow
 	case "public":
 		return p.Databases.Public
+	case "synthetic":
+		return p.Databases.Synthetic
+	case "synthesize":
+		return p.Databases.Synthesize
 	case "admin", "admin.main":
 		return p.Databases.AdminMain
 	case "admin.shadow":

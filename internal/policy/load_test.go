@@ -79,7 +79,8 @@ func TestContractExample(t *testing.T) {
 		TLS:    &TLS{here + "/server.crt", here + "/server.key", here + "/ca.crt"},
 		Databases: Databases{
 			Main: "postgres://dpproxy_main@db/clinic", Shadow: "postgres://dpproxy_shadow@db/clinic_shadow",
-			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{
+			Public: "postgres://dpproxy_public@db/clinic", Synthetic: "postgres://dpproxy_shadow@db/clinic_synthetic",
+			Unset: map[string]string{
 				"admin": "the environment variable DPPROXY_ADMIN_DSN is not set",
 			},
 		},
@@ -92,6 +93,8 @@ func TestContractExample(t *testing.T) {
 		Timing:         Timing{Steps: 1.25},
 		Auth:           Auth{Method: "scram"},
 		Budget:         &Budget{Epsilon: 40, Delta: 1e-6},
+		Rows:           RefuseRows,
+		Synthetic:      &Budget{3, 1e-6, 30 * 24 * time.Hour},
 		Metrics:        "127.0.0.1:9187",
 		AnalystMetrics: true,
 		Log:            Log{Statements: true},
@@ -110,7 +113,7 @@ func TestContractExample(t *testing.T) {
 		},
 		Views: []Name{{"public", "visit_costs"}},
 	}
-	p.Version, p.missing = "", nil
+	p.Version, p.missing, p.Notes = "", nil, nil // TestGoodFiles has the notes
 	if diff := cmp.Diff(want, p, cmp.AllowUnexported(Policy{}), cmpopts.IgnoreTypes(places{})); diff != "" {
 		t.Errorf("policy differs (-want +got):\n%s", diff)
 	}

@@ -46,13 +46,24 @@ func (d *document) checkLogins(dsns Databases, path string) {
 	if user := loginOf(dsns.Public).user; dsns.Main != "" && user == main.user && user != "" {
 		d.fail(path+".public", "names main's role %s, which reads private rows: public needs one of its own", user)
 	}
+	switch twin := loginOf(dsns.Synthetic); {
+	case dsns.Synthetic == "":
+	case twin.sameDatabase(main), twin.sameDatabase(of):
+		d.fail(path+".synthetic", "names the database %s of main or the shadow: the twin needs one of its own", twin.database)
+	case twin.sameRole(main):
+		d.fail(path+".synthetic", "names main's role %s, which reads private rows: the twin is read by another", twin.user)
+	case twin.host != of.host || twin.port != of.port:
+		d.fail(path+".synthetic", "must be on the server of the shadow, beside which setup makes it")
+	}
 }
 
 // checkApart reports connections of two databases that can never be right together; path is where those of one are.
 func (d *document) checkApart(one *Policy, path string, other *Policy) {
-	type side struct{ main, shadow, public login }
+	type side struct{ main, shadow, public, twin login }
 	sides := func(p *Policy) side {
-		return side{loginOf(p.Databases.Main), loginOf(p.Databases.Shadow), loginOf(p.Databases.Public)}
+		return side{
+			loginOf(p.Databases.Main), loginOf(p.Databases.Shadow), loginOf(p.Databases.Public), loginOf(p.Databases.Synthetic),
+		}
 	}
 	mine, theirs := sides(one), sides(other)
 	switch {
@@ -64,6 +75,10 @@ func (d *document) checkApart(one *Policy, path string, other *Policy) {
 		d.fail(path+".shadow", "names the main database of %s", other.Name)
 	case mine.main.sameDatabase(theirs.shadow):
 		d.fail(path+".main", "names the shadow of %s", other.Name)
+	case mine.twin.sameDatabase(theirs.twin), mine.twin.sameDatabase(theirs.shadow), mine.twin.sameDatabase(theirs.main):
+		d.fail(path+".synthetic", "names a database of %s: each twin is a database of its own", other.Name)
+	case mine.main.sameDatabase(theirs.twin), mine.shadow.sameDatabase(theirs.twin):
+		d.fail(path, "names the synthetic twin of %s as main or shadow", other.Name)
 	}
 	for _, reader := range []struct {
 		at         string
@@ -71,6 +86,8 @@ func (d *document) checkApart(one *Policy, path string, other *Policy) {
 	}{
 		{"shadow", mine.shadow, theirs.main},
 		{"public", mine.public, theirs.main},
+		{"synthetic", mine.twin, theirs.main},
+		{"main", mine.main, theirs.twin},
 		{"main", mine.main, theirs.shadow},
 		{"main", mine.main, theirs.public},
 	} {

@@ -61,7 +61,7 @@ type file struct {
 
 // defaults fills in what no policy has to give.
 func (f *file) defaults() {
-	f.Listen, f.Ledger, f.Certify = "127.0.0.1:6432", defaultLedger, Require
+	f.Listen, f.Ledger, f.Certify, f.Rows = "127.0.0.1:6432", defaultLedger, Require, RefuseRows
 	f.Accounting = Accounting{Method: RDP, SelectionDeltaShare: 0.5}
 	f.Policy.Limits = Limits{Connections: 500, PerAddress: 100, SQLBytes: maxSQLBytes}
 	f.Policy.Pool = Pool{Main: 8, Shadow: 8, Public: 4}
@@ -97,6 +97,7 @@ func (d *document) policy(root *yaml.Node, p *Policy) {
 	d.groups(&f.Groups, p)
 	d.auth(p)
 	d.analysts(&f.Analysts, p)
+	d.rows(p)
 	d.ledger(p)
 	d.databases(f, p)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -29,6 +30,8 @@ type Policy struct {
 	Auth           Auth
 	Budget         *Budget // all analysts together; nil: none
 	Profile        *Budget // of `dpproxy profile`; nil: none of its own
+	Rows           string  // RefuseRows or SyntheticRows: what a statement that returns private rows gets
+	Synthetic      *Budget // of `dpproxy synthesize`; nil: there is no synthetic twin
 	Metrics        string  `yaml:"-"` // listen address; empty: none
 	AnalystMetrics bool    `yaml:"-"` // also with the names of analysts
 	Log            Log
@@ -59,6 +62,12 @@ const (
 	Warn    = "warn"
 )
 
+// Policy.Rows and Analyst.Rows.
+const (
+	RefuseRows    = "refuse"
+	SyntheticRows = "synthetic"
+)
+
 // TLS names PEM files; relative paths are resolved from the policy's folder.
 type TLS struct {
 	Cert, Key string
@@ -68,6 +77,8 @@ type TLS struct {
 // Databases holds the DSNs, with their secrets. One that is not there leaves the DSN empty, and the reason in Unset.
 type Databases struct {
 	Main, Shadow, Public                string
+	Synthetic                           string            // reads the twin; empty: there is none
+	Synthesize                          string            // writes the twin
 	AdminMain, AdminShadow, AdminLedger string            // equal where the policy gives one admin DSN
 	Unset                               map[string]string // databases key → why its DSN is not known
 }
@@ -137,6 +148,9 @@ type Budget struct {
 // ProfileAccount is the name under which the ledger keeps what `dpproxy profile` spends. No analyst has it.
 const ProfileAccount = "*profile"
 
+// SyntheticAccount is the same of `dpproxy synthesize`.
+const SyntheticAccount = "*synthetic"
+
 // Tracing says where traces of statements go.
 type Tracing struct {
 	Endpoint string            // URL of a collector that takes OTLP over HTTP, without /v1/traces
@@ -176,6 +190,7 @@ type Analyst struct {
 	Verifier    string `yaml:"password"` // SCRAM-SHA-256$…; empty with certificates and auth by query
 	Certificate string // CN or SAN
 	Group       string // whose budget it is, for each of its analysts; empty: their own
+	Rows        string // RefuseRows or SyntheticRows; empty: the policy's
 	Budget      Budget
 }
 
@@ -261,6 +276,18 @@ type Grid struct {
 // HasPublicTable reports whether databases.public is needed.
 func (p *Policy) HasPublicTable() bool {
 	return slices.ContainsFunc(p.Tables, func(t *Table) bool { return t.Public })
+}
+
+// RowsOf says what an analyst's statements get that return private rows: RefuseRows or SyntheticRows. What dpproxy asks
+// for accounts of its own, whose names begin with *, is about the data alone.
+func (p *Policy) RowsOf(analyst string) string {
+	if strings.HasPrefix(analyst, "*") {
+		return RefuseRows
+	}
+	if a := p.Analysts[analyst]; a != nil && a.Rows != "" {
+		return a.Rows
+	}
+	return p.Rows
 }
 
 // ProfileBudget is what `dpproxy profile` may spend: its own budget, else that of all analysts together; nil: none.
