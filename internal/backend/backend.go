@@ -22,6 +22,7 @@ type Backend struct {
 	check  *pool  // main as well, for what is free: that must not wait for a measure
 	shadow *pool
 	public *pool // nil: no public table
+	twin   *pool // nil: no synthetic rows
 	types  atomic.Pointer[introspect.TypeNumbers]
 	used   sync.RWMutex // who uses the pools reads; Drain writes
 
@@ -49,9 +50,10 @@ func Open(ctx context.Context, p *policy.Policy, log *slog.Logger) (*Backend, er
 		{"main", p.Databases.Main, checkConns, &b.check},
 		{"shadow", p.Databases.Shadow, p.Pool.Shadow, &b.shadow},
 		{"public", p.Databases.Public, p.Pool.Public, &b.public},
+		{"synthetic", p.Databases.Synthetic, p.Pool.Public, &b.twin},
 	}
 	for _, o := range open {
-		if o.key == "public" && !p.HasPublicTable() {
+		if o.key == "public" && !p.HasPublicTable() || o.key == "synthetic" && p.Synthetic == nil {
 			continue
 		}
 		if o.dsn == "" {
@@ -89,7 +91,7 @@ func (b *Backend) Drain() {
 
 // pools are those that are open.
 func (b *Backend) pools() (list []*pool) {
-	for _, p := range []*pool{b.main, b.check, b.shadow, b.public} {
+	for _, p := range []*pool{b.main, b.check, b.shadow, b.public, b.twin} {
 		if p != nil {
 			list = append(list, p)
 		}
@@ -106,7 +108,7 @@ func (b *Backend) Close() {
 
 // Ping asks every database for a sign of life: for /readyz.
 func (b *Backend) Ping(ctx context.Context) error {
-	for _, p := range []*pool{b.main, b.shadow, b.public} {
+	for _, p := range []*pool{b.main, b.shadow, b.public, b.twin} {
 		if p == nil {
 			continue
 		}
@@ -117,10 +119,12 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Stats returns the pools' counters by name ("main", "check", "shadow", "public"): for metrics.
+// Stats returns the pools' counters by name ("main", "check", "shadow", "public", "synthetic"): for metrics.
 func (b *Backend) Stats() map[string]*pgxpool.Stat {
-	stats := make(map[string]*pgxpool.Stat, 4)
-	for name, p := range map[string]*pool{"main": b.main, "check": b.check, "shadow": b.shadow, "public": b.public} {
+	stats := make(map[string]*pgxpool.Stat, 5)
+	for name, p := range map[string]*pool{
+		"main": b.main, "check": b.check, "shadow": b.shadow, "public": b.public, "synthetic": b.twin,
+	} {
 		if p != nil {
 			stats[name] = p.pool.Stat()
 		}

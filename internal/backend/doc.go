@@ -1,8 +1,9 @@
-// Package backend is dpproxy's side of the three database connections.
+// Package backend is dpproxy's side of the database connections.
 //
 //	main    holds private rows; runs measure queries that rewrite printed, nothing else (measure.go)
 //	shadow  holds the schema and no row; checks, describes and finishes statements (rows.go, describe.go)
 //	public  reads public tables (rows.go, canonical.go)
+//	synthetic  reads the twin: private tables whose rows are nobody's (twin.go)
 //
 // Every statement runs in a READ ONLY transaction of its own, in one round trip, after what could change its meaning is
 // pinned (pins.go). A connection keeps its pins, and they are sent again when the next statement has others; what a

@@ -30,7 +30,7 @@ const (
 
 // pool is one database's connections.
 type pool struct {
-	name string // key in the policy's databases: main, shadow, public
+	name string // key in the policy's databases: main, shadow, public, synthetic
 	pool *pgxpool.Pool
 	wait time.Duration // for a free connection; 0 means no limit
 	log  *slog.Logger

@@ -12,6 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -113,9 +114,10 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 	if err := p.engine.knows(s, scope.Analyst); err != nil {
 		return nil, err
 	}
-	a, err := p.engine.analyse(ctx, s, scope, p.statement, p.types)
+	settings := s.rewriteSettings(scope)
+	a, err := p.engine.analyse(ctx, s, scope, p.statement, p.types, settings)
 	if err != nil {
-		return nil, err
+		return nil, s.offered(scope, err)
 	}
 	if !p.sameTypes(a) { // in PostgreSQL's words: drivers prepare again when they read them
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
@@ -125,17 +127,32 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 		engine: p.engine, state: s, scope: scope, analysis: a, prepared: p, sql: p.statement.SQL, formats: formats,
 		values: values, resultFormats: resultFormats,
 	}
-	switch {
-	case a.explain != nil:
-		return c.bindExplain(ctx, *a.explain)
-	case a.Route != rewrite.RoutePrivate:
-		o, err := c.bindOpen(ctx)
-		if err != nil {
+	bound, err := c.bound(ctx)
+	if settings.SyntheticRows && !settings.Synthetic && refusal.OfRows(err) { // by the value of a parameter
+		settings.Synthetic = true
+		if c.analysis, err = p.engine.analyse(ctx, s, scope, p.statement, p.types, settings); err != nil {
 			return nil, err
 		}
-		return o, nil
+		bound, err = c.bound(ctx)
 	}
-	return c.bindPrivate(ctx)
+	return bound, s.offered(scope, err)
+}
+
+// bound binds the statement as what its analysis says that it is.
+func (c *call) bound(ctx context.Context) (session.Bound, error) {
+	switch {
+	case c.analysis.explain != nil:
+		return c.bindExplain(ctx, *c.analysis.explain)
+	case c.analysis.Route == rewrite.RoutePrivate:
+		return c.bindPrivate(ctx)
+	case c.analysis.Route == rewrite.RouteSynthetic:
+		return c.bindSynthetic(ctx)
+	}
+	o, err := c.bindOpen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // bindPrivate plans and calibrates the statement, and has the shadow and main take the queries before anything is

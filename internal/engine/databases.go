@@ -41,7 +41,11 @@ type databases interface {
 	StageRows(ctx context.Context, on rewrite.Route, r backend.Request, columns int, list rewrite.Query) (
 		[][]*rewrite.Canonical, error)
 
-	// Run starts a statement on the shadow or, for RoutePublic, on the connection that reads public tables.
+	// Drawn reports whether the synthetic twin has rows.
+	Drawn(ctx context.Context) (bool, error)
+
+	// Run starts a statement on the shadow or, for RoutePublic and RouteSynthetic, on the connection that reads public
+	// tables or the twin.
 	Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error)
 }
 
@@ -57,8 +61,11 @@ type connections struct{ *backend.Backend }
 
 func (c connections) Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error) {
 	run := c.Shadow
-	if route == rewrite.RoutePublic {
+	switch route {
+	case rewrite.RoutePublic:
 		run = c.Public
+	case rewrite.RouteSynthetic:
+		run = c.Synthetic
 	}
 	rows, err := run(ctx, r)
 	if err != nil {

@@ -52,8 +52,8 @@ type Ledger interface {
 
 // Metrics counts statements and times their stages. Labels never hold SQL or values.
 type Metrics interface {
-	// Statement counts a statement by verdict: "shadow", "public", "private", "cached", "explain", or one that analysis
-	// "refused".
+	// Statement counts a statement by verdict: "shadow", "public", "synthetic", "private", "cached", "explain", or one that
+	// analysis "refused".
 	Statement(verdict string)
 	// Stage observes how long one stage took: "analyse", "plan", "charge", "measure", "draw", "finish".
 	Stage(stage string, d time.Duration)
@@ -135,13 +135,15 @@ func (e *Engine) read(ctx context.Context, p *policy.Policy, d databases) (*stat
 		policy: p, schema: schema, databases: d, texts: texts, analyses: newAnalyses(), lookups: newLookups(), secret: secret,
 		budgets: statementBudgets(p),
 		quotas: map[rewrite.Route]*quota{
-			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
-			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
-			rewrite.RoutePublic:  newQuota(p.Pool.Public, p.Pool.Wait),
+			rewrite.RoutePrivate:   newQuota(p.Pool.Main, p.Pool.Wait),
+			rewrite.RouteShadow:    newQuota(p.Pool.Shadow, p.Pool.Wait),
+			rewrite.RoutePublic:    newQuota(p.Pool.Public, p.Pool.Wait),
+			rewrite.RouteSynthetic: newQuota(p.Pool.Public, p.Pool.Wait),
 		},
 		info: session.Info{
 			Parameters: parameters, Database: name, Epsilon: p.Defaults.Epsilon,
 			EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups, Intervals: p.Defaults.Intervals,
+			Rows: p.RowsOf,
 		},
 	}, nil
 }
@@ -266,9 +268,9 @@ func (e *Engine) Withhold(public bool) {
 	}
 }
 
-// mayRead refuses to read public rows while they are withheld.
+// mayRead refuses to read public rows while they are withheld, and the twin, which has copies of them.
 func (e *Engine) mayRead(on rewrite.Route) error {
-	if on != rewrite.RoutePublic || !e.withheld.Load() {
+	if on == rewrite.RouteShadow || !e.withheld.Load() {
 		return nil
 	}
 	return refusal.New(refusal.Database, "public tables are withheld: the main database has changed",

@@ -75,8 +75,11 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 		return planned{o}, nil
 	}
 	if c.analysis.Route != rewrite.RoutePrivate {
-		return explained{c, []string{"dpproxy: this statement reads nothing private; it costs no budget" +
-			c.estimate(openRowsGuess)}}, nil
+		about := "dpproxy: this statement reads nothing private; it costs no budget"
+		if c.analysis.Route == rewrite.RouteSynthetic {
+			about = syntheticWarning + "; it costs no budget"
+		}
+		return explained{c, []string{about + c.estimate(openRowsGuess)}}, nil
 	}
 	p, err := c.calibratedPlan(ctx)
 	if err != nil {
@@ -259,7 +262,7 @@ func (e *Engine) dryCall(ctx context.Context, scope session.Scope, sql string) (
 		return nil, err
 	}
 	s := e.state.Load()
-	a, err := e.analyse(ctx, s, scope, statement, nil)
+	a, err := e.analyse(ctx, s, scope, statement, nil, s.rewriteSettings(scope))
 	return &call{engine: e, state: s, scope: scope, analysis: a, sql: sql}, err
 }
 

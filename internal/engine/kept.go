@@ -107,7 +107,8 @@ func (c *call) now(ctx context.Context, s *state) *private {
 	now := *c
 	var err error
 	now.state = s
-	now.analysis, err = now.engine.analyse(ctx, s, now.scope, now.prepared.statement, now.prepared.types)
+	now.analysis, err = now.engine.analyse(ctx, s, now.scope, now.prepared.statement, now.prepared.types,
+		s.rewriteSettings(now.scope))
 	if err != nil || now.analysis.Route != rewrite.RoutePrivate || len(now.values) != len(now.analysis.parameters) {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// open is a bound statement that touches no private relation: it runs on the shadow or as public, as the client wrote
-// it.
+// open is a bound statement that touches no private relation: it runs on the shadow, as public or on the synthetic
+// twin, as the client wrote it.
 type open struct {
 	*call
 	supplied [][]byte // values of the parameters that rewrite added behind the client's, in text form
@@ -28,6 +28,11 @@ func (c *call) bindOpen(ctx context.Context) (*open, error) {
 	}
 	c.past = nil // it may be long
 	return o, nil
+}
+
+// verdicts are what such statements are counted as.
+var verdicts = map[rewrite.Route]string{
+	rewrite.RouteShadow: "shadow", rewrite.RoutePublic: "public", rewrite.RouteSynthetic: "synthetic",
 }
 
 // Execute starts the statement; its rows stream from the backend.
@@ -57,11 +62,7 @@ func (o *open) execute(ctx context.Context) (*openRows, error) {
 			r.Parameters, r.Formats = append(r.Parameters, v), append(r.Formats, 0)
 		}
 	}
-	verdict := "shadow"
-	if o.analysis.Route == rewrite.RoutePublic {
-		verdict = "public"
-	}
-	o.counted(verdict)
+	o.counted(verdicts[o.analysis.Route])
 	return o.start(ctx, o.analysis.Route, r)
 }
 
@@ -77,7 +78,7 @@ func (c *call) start(ctx context.Context, on rewrite.Route, r backend.Request) (
 		release()
 		return nil, err
 	}
-	return &openRows{backendRows: rows, columns: c.columns(), release: func() {
+	return &openRows{backendRows: rows, columns: c.columns(), notices: c.warnings(), release: func() {
 		release()
 		c.leave()
 	}}, nil
@@ -87,6 +88,7 @@ func (c *call) start(ctx context.Context, on rewrite.Route, r backend.Request) (
 type openRows struct {
 	backendRows
 	columns []pgconn.FieldDescription
+	notices []*pgconn.Notice
 	release func()
 }
 
@@ -106,4 +108,4 @@ func (r *openRows) Next() ([][]byte, error) {
 }
 
 func (r *openRows) Columns() []pgconn.FieldDescription { return r.columns }
-func (r *openRows) Notices() []*pgconn.Notice          { return nil }
+func (r *openRows) Notices() []*pgconn.Notice          { return r.notices }

@@ -64,10 +64,10 @@ func (p parsed) Prepare(ctx context.Context, scope session.Scope, parameterTypes
 	if err := p.engine.knows(s, scope.Analyst); err != nil {
 		return nil, err
 	}
-	a, err := p.engine.analyse(ctx, s, scope, p.statement, parameterTypes)
+	a, err := p.engine.analyse(ctx, s, scope, p.statement, parameterTypes, s.rewriteSettings(scope))
 	if err != nil {
 		p.engine.metrics.Statement("refused")
-		return nil, p.placed(err)
+		return nil, p.placed(s.offered(scope, err))
 	}
 	return &prepared{parsed: p, types: parameterTypes, parameters: a.parameters, columns: a.columns}, nil
 }
@@ -108,10 +108,10 @@ func named(databases []string) string {
 }
 
 // analyse takes the analysis from the cache, or makes it.
-func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (
-	*analysed, error,
-) {
-	key := analysisKey{st.SQL, typesKey(types), s.rewriteSettings(scope), backendSettings(scope)}
+func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32,
+	settings rewrite.Settings,
+) (*analysed, error) {
+	key := analysisKey{st.SQL, typesKey(types), settings, backendSettings(scope)}
 	if a, ok := s.analyses.get(key); ok {
 		return a, nil
 	}
@@ -250,6 +250,7 @@ func (s *state) rewriteSettings(scope session.Scope) rewrite.Settings {
 		MaxRowsPerGroup: scope.Settings.Rows("dpproxy.max_rows_per_group"),
 		Intervals: scope.Settings.Intervals(
 			s.policy.Defaults.Intervals),
+		SyntheticRows: scope.Settings.SyntheticRows(s.policy.RowsOf(scope.Analyst)), Synthetic: scope.Settings.Synthetic(),
 	}
 }
 

@@ -52,6 +52,8 @@ func (c *call) setting(name string) string {
 		return strconv.FormatFloat(defaults.Epsilon, 'g', -1, 64)
 	case name == "dpproxy.empty_groups":
 		return defaults.EmptyGroups
+	case name == "dpproxy.rows":
+		return c.state.policy.RowsOf(c.scope.Analyst)
 	case name == "dpproxy.intervals" && defaults.Intervals:
 		return "on"
 	case name == "dpproxy.intervals":

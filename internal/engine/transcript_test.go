@@ -58,6 +58,7 @@ var faults = map[string]error{
 	"used up":     pgerr.New(pgerr.ObjectNotInState, "failures are used up"),
 	"gone":        errors.New("connection reset by peer"),
 	"unreadable":  pgerr.New("22P02", "invalid input syntax"),
+	"empty":       errEmpty,
 }
 
 // TestTranscripts plays testdata/transcripts: (statements, state, fault) → (messages, charge). Every call on a database

@@ -375,8 +375,22 @@ func (d *fakeDatabases) StageRows(_ context.Context, on rewrite.Route, r backend
 	return [][]*rewrite.Canonical{row}, d.fault("stage")
 }
 
+// Drawn says that the twin has rows, unless a fault says otherwise.
+func (d *fakeDatabases) Drawn(context.Context) (bool, error) {
+	err := d.fault("drawn")
+	if errors.Is(err, errEmpty) {
+		return false, nil
+	}
+	return true, err
+}
+
+var errEmpty = errors.New("the twin is empty")
+
 func (d *fakeDatabases) Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error) {
-	d.add("run on %s", map[rewrite.Route]string{rewrite.RouteShadow: "shadow", rewrite.RoutePublic: "public"}[route])
+	d.add("run on %s", verdicts[route])
+	if route == rewrite.RouteSynthetic {
+		d.add("%s", r.SQL)
+	}
 	if err := d.fault("run"); err != nil {
 		return nil, err
 	}

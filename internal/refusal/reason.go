@@ -95,6 +95,7 @@ const (
 	EqualValues
 	NoMechanism
 	NotCertified
+	NoSyntheticRows
 
 	count
 )
@@ -243,6 +244,7 @@ var reasons = [count]struct{ anchor, code, instead string }{
 		"not-certified", pgerr.FeatureNotSupported,
 		"Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log says which rule is missing.",
 	},
+	NoSyntheticRows: {"synthetic-rows", pgerr.FeatureNotSupported, ""},
 }
 
 // All returns every reason, in the order of docs/refusals.md.

@@ -23,6 +23,10 @@ func New(reason Reason, message string, options ...pgerr.Option) *pgconn.PgError
 	return e
 }
 
+// OfRows reports whether an error is a refusal to return private rows, or values of them. It is decided by what a
+// statement returns, before anything is looked at that it computes. Such a statement has an answer of synthetic rows.
+func OfRows(err error) bool { return Is(err, Rows) || Is(err, ReturnsValues) || Is(err, UnitKey) }
+
 // Is reports whether an error is a refusal for a reason.
 func Is(err error, reason Reason) bool {
 	var e *pgconn.PgError

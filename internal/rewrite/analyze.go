@@ -58,7 +58,10 @@ func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Des
 	a.desc.Describe = nil // nobody is asked once the statement is analysed
 	query := st.Node.GetSelectStmt()
 	if query == nil || catalog.Empty(st.Node) || !mentionsPrivate(s, st.Node) {
-		return a, a.open(st)
+		return a, a.open(st, a.catalogInput(), schema.RoutePublic)
+	}
+	if settings.Synthetic {
+		return a.synthetic(st)
 	}
 	if sqltree.Mentions(st.Node, "dpproxy_block") {
 		return nil, refusal.New(refusal.AnotherForm, "names that begin with dpproxy_block are reserved")
@@ -74,6 +77,9 @@ func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Des
 	sqltree.DropLimits(query)
 	a.cut, err = finish.Cut(b, query, a.catalogInput())
 	a.foreseen = b.Foreseen
+	if settings.SyntheticRows && refusal.OfRows(err) {
+		return a.synthetic(st)
+	}
 	if explain != nil && !explain.JSON && refusal.Is(err, refusal.Rows) {
 		return a.planned(st, err)
 	}
@@ -106,15 +112,33 @@ func (a *Analysis) Constants() schema.Constants {
 	return a.foreseen.Constants
 }
 
-// open sends a statement without private relations to the shadow or to public.
-func (a *Analysis) open(st *sqltree.Statement) error {
-	r, err := catalog.Check(st.Node, st.SQL, a.catalogInput())
+// synthetic sends a statement to the twin, where private tables are nobody's rows: what it may do there is what it may do
+// where it reads public tables. Views are expanded: the twin has tables alone.
+func (a *Analysis) synthetic(st *sqltree.Statement) (*Analysis, error) {
+	twin := &Analysis{schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql}
+	in := a.catalogInput()
+	in.Views = map[policy.Name]*pg_query.SelectStmt{}
+	for _, v := range a.schema.Policy.Views {
+		if query, err := bind.ViewQuery(a.schema.Relations[v]); err == nil { // else the twin has no such view
+			in.Views[v] = query
+		}
+	}
+	for _, t := range a.schema.Policy.Tables {
+		in.Public[t.Name] = columnNames(t)
+	}
+	in.Private = nil
+	return twin, twin.open(st, in, schema.RouteSynthetic)
+}
+
+// open sends a statement to the shadow, or where the tables are that it may read.
+func (a *Analysis) open(st *sqltree.Statement, in catalog.Input, tables schema.Route) error {
+	r, err := catalog.Check(st.Node, st.SQL, in)
 	if err != nil {
 		return err
 	}
 	a.Route = schema.RouteShadow
 	if r.Route == catalog.Public {
-		a.Route = schema.RoutePublic
+		a.Route = tables
 	}
 	a.SQL, a.Supplies, a.Assignments, a.Clock = r.SQL, r.Supplies, r.Assignments, sqltree.ReadsClock(st.Node)
 	return nil
@@ -133,11 +157,7 @@ func (a *Analysis) catalogInput() catalog.Input {
 			in.Private[t.Name] = true
 			continue
 		}
-		var columns []string
-		for _, c := range t.Columns {
-			columns = append(columns, c.Name)
-		}
-		in.Public[t.Name] = columns
+		in.Public[t.Name] = columnNames(t)
 	}
 	for _, v := range a.schema.Policy.Views {
 		in.Private[v] = true
@@ -146,6 +166,14 @@ func (a *Analysis) catalogInput() catalog.Input {
 		in.Types[policy.Name{Schema: t.Schema, Relation: t.Name}] = true
 	}
 	return in
+}
+
+// columnNames are the listed columns of a table; nil: all.
+func columnNames(t *policy.Table) (names []string) {
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // base begins a planning of the statement.

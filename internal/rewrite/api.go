@@ -67,9 +67,10 @@ const (
 	FormulaRank      = finish.FormulaRank
 	FormulaOther     = finish.FormulaOther
 
-	RouteShadow  = schema.RouteShadow
-	RoutePublic  = schema.RoutePublic
-	RoutePrivate = schema.RoutePrivate
+	RouteShadow    = schema.RouteShadow
+	RoutePublic    = schema.RoutePublic
+	RouteSynthetic = schema.RouteSynthetic
+	RoutePrivate   = schema.RoutePrivate
 
 	DerivedLow  = aggregate.DerivedLow
 	DerivedHigh = aggregate.DerivedHigh

@@ -17,7 +17,7 @@ import (
 var withoutStatements = map[refusal.Reason]bool{
 	refusal.TooComplex: true, refusal.Database: true, refusal.EqualValues: true, refusal.NoMechanism: true,
 	refusal.SmallGroups:  true,
-	refusal.NotCertified: true,
+	refusal.NotCertified: true, refusal.NoSyntheticRows: true,
 }
 
 // section is one of docs/refusals.md: a statement that is refused, and one that is answered instead.

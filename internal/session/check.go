@@ -158,6 +158,8 @@ func (s *Session) checkSpecial(ctx context.Context, st *state, p *parameter, val
 		return checkEpsilon(value, info.EpsilonMax)
 	case workload:
 		return s.checkWorkload(value)
+	case "dpproxy.rows", "dpproxy.source":
+		return s.checkSynthetic(ctx, p, value)
 	}
 	return checkMargin(value)
 }
@@ -195,6 +197,20 @@ func checkEncoding(p *parameter, value string) (string, error) {
 	e := invalidValue(p.name, value)
 	e.Hint = "dpproxy converts no text of this encoding: SET client_encoding = 'UTF8'."
 	return "", e
+}
+
+// checkSynthetic accepts the twin from those alone to whom the policy shows it.
+func (s *Session) checkSynthetic(ctx context.Context, p *parameter, value string) (string, error) {
+	canonical, err := checkEnum(p, p.name, value)
+	if err != nil || canonical != Synthetic {
+		return canonical, err
+	}
+	info, err := s.engine.Info(ctx)
+	if err == nil && info.Rows(s.startup.Analyst) != Synthetic {
+		err = pgerr.New(pgerr.InsufficientPrivilege, `permission denied to set parameter "`+p.name+`" to "`+value+`"`,
+			pgerr.Hint("The policy shows synthetic rows to those alone who have rows: synthetic."))
+	}
+	return canonical, err
 }
 
 // checkEpsilon accepts what one statement may cost. Only RESET goes back to the policy's.

@@ -150,4 +150,6 @@ type Info struct {
 	EmptyGroups string
 	// Intervals is what dpproxy.intervals is without SET.
 	Intervals bool
+	// Rows is what dpproxy.rows is without SET, by analyst; only who has Synthetic may set it, or dpproxy.source, to that.
+	Rows func(analyst string) string
 }

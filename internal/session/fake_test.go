@@ -82,6 +82,12 @@ func (e *fakeEngine) Info(context.Context) (Info, error) {
 	return Info{
 		Parameters: map[string]string{"server_version": "15.18", "TimeZone": "UTC", "unheard_of": "x"},
 		Database:   "clinic", Epsilon: 0.5, EpsilonMax: 1,
+		Rows: func(analyst string) string {
+			if analyst == "alice" {
+				return Synthetic
+			}
+			return "refuse"
+		},
 	}, nil
 }
 

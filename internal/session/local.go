@@ -119,6 +119,8 @@ func (s *Session) show(st *state, p *parameter) string {
 		return formatFloat(s.info.Epsilon)
 	case p.name == "dpproxy.empty_groups" && value == "":
 		return s.info.EmptyGroups
+	case p.name == "dpproxy.rows" && value == "":
+		return s.info.Rows(s.startup.Analyst)
 	case p.name == "dpproxy.intervals" && value == "" && s.info.Intervals:
 		return "on"
 	case p.name == "dpproxy.intervals" && value == "":

@@ -102,6 +102,8 @@ var meaning = []parameter{
 	{name: "dpproxy.max_rows_per_group", kind: integer, initial: "0", max: maxInt},
 	{name: "dpproxy.intervals", kind: boolean},
 	{name: workload, kind: special},
+	{name: "dpproxy.rows", kind: special, values: []string{"refuse", Synthetic}},
+	{name: "dpproxy.source", kind: special, initial: "real", values: []string{"real", Synthetic}},
 	{name: "extra_float_digits", kind: integer, initial: "1", min: -15, max: 3},
 	{name: "bytea_output", kind: enum, initial: "hex", values: []string{"escape", "hex"}},
 	{name: "client_min_messages", kind: enum, initial: "notice", values: []string{

@@ -77,6 +77,18 @@ func (s Settings) Intervals(byPolicy bool) bool {
 	return byPolicy
 }
 
+// Synthetic is the value of dpproxy.rows and dpproxy.source by which rows of the synthetic twin are asked for.
+const Synthetic = "synthetic"
+
+// SyntheticRows returns dpproxy.rows: whether the twin answers what would be refused since it returns private rows.
+// byPolicy is what holds without SET, and what the policy allows.
+func (s Settings) SyntheticRows(byPolicy string) bool {
+	return byPolicy == Synthetic && (s.values["dpproxy.rows"] == "" || s.values["dpproxy.rows"] == Synthetic)
+}
+
+// Synthetic returns dpproxy.source: whether the twin answers whatever names private tables.
+func (s Settings) Synthetic() bool { return s.values["dpproxy.source"] == Synthetic }
+
 // With returns a copy with one value changed, by its lower-case name.
 func (s Settings) With(name, value string) Settings {
 	m := make(map[string]string, len(s.values)+1)

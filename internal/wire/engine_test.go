@@ -194,7 +194,7 @@ func (e *fakeEngine) CheckSetting(_ context.Context, name, value string) (string
 func (e *fakeEngine) Info(context.Context) (session.Info, error) {
 	return session.Info{
 		Parameters: map[string]string{"server_version": "15.18", "server_version_num": "150018"},
-		Epsilon:    0.5, EpsilonMax: 1,
+		Epsilon:    0.5, EpsilonMax: 1, Rows: func(string) string { return "refuse" },
 	}, nil
 }
 

@@ -22,6 +22,8 @@ const (
 type Input struct {
 	// Public lists the policy's public relations with the columns that analysts may see, in order; nil columns: all.
 	Public map[policy.Name][]string
+	// Views has what stands in the place of views of the policy, which read relations of Public.
+	Views map[policy.Name]*pg_query.SelectStmt
 	// Private lists the policy's private relations. Check refuses them, unless the statement is Empty.
 	Private map[policy.Name]bool
 	// Types lists the types that listed columns have and that are not built in: enums, domains.

@@ -93,6 +93,9 @@ func (c *checker) replaced(schema, relation string) bool {
 	if !c.known(n) || c.in.Private[n] {
 		return false
 	}
+	if c.in.Views[n] != nil {
+		return true
+	}
 	if schema == "pg_catalog" && c.masks(relation, relation) {
 		return true
 	}

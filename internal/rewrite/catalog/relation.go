@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // rangeVar checks a relation name and edits it: qualified, or replaced by a subquery.
@@ -37,6 +38,9 @@ func (c *checker) rangeVar(n *pg_query.Node, r *pg_query.RangeVar, s *scope) err
 	}
 	if columns, public := c.in.Public[name]; public {
 		return c.public(n, r, name, columns)
+	}
+	if c.in.Views[name] != nil {
+		return c.view(n, r, name)
 	}
 	subquery, err := c.catalogRelation(name)
 	if err != nil {
@@ -74,6 +78,16 @@ func (c *checker) public(n *pg_query.Node, r *pg_query.RangeVar, name policy.Nam
 		sqltext.Ident(name.Relation))
 }
 
+// view puts the definition of a view in its place. It is checked like the client's text, in which it has no position.
+func (c *checker) view(n *pg_query.Node, r *pg_query.RangeVar, name policy.Name) error {
+	if err := substitute(n, r, "SELECT"); err != nil {
+		return err
+	}
+	query := sqltree.SelectNode(sqltree.Clone(c.in.Views[name]))
+	n.GetRangeSubselect().Subquery = query
+	return sqltree.WithoutPosition(c.walk(query.ProtoReflect(), nil))
+}
+
 // resolve finds the schema that a name means: PostgreSQL's search over pg_catalog and the policy's schemas. Names that
 // are in neither are not resolved.
 func (c *checker) resolve(schema, relation string) (string, bool) {
@@ -93,7 +107,7 @@ func (c *checker) resolve(schema, relation string) (string, bool) {
 }
 
 func (c *checker) known(n policy.Name) bool {
-	if _, ok := c.in.Public[n]; ok || c.in.Private[n] {
+	if _, ok := c.in.Public[n]; ok || c.in.Private[n] || c.in.Views[n] != nil {
 		return true
 	}
 	switch n.Schema {

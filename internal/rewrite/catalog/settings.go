@@ -20,7 +20,7 @@ var sessionSettings = words(`
 	lc_monetary lc_numeric lc_time lock_timeout role search_path session_authorization standard_conforming_strings
 	statement_timeout timezone transaction_isolation transaction_read_only
 	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups dpproxy.max_rows dpproxy.max_rows_per_group
-	dpproxy.intervals dpproxy.workload`)
+	dpproxy.intervals dpproxy.workload dpproxy.rows dpproxy.source`)
 
 // ownSettings are shown in pg_settings beside PostgreSQL's, so that clients complete and describe their names. The type
 // is PostgreSQL's word; values are those of an enum.
@@ -39,6 +39,8 @@ var ownSettings = []struct{ name, vartype, values, description string }{
 	},
 	{"dpproxy.intervals", "bool", "", "Return the ends of its 95% interval, x_low and x_high, behind each aggregate x."},
 	{"dpproxy.workload", "string", "", "Statements, separated by semicolons, that are asked together and share tables."},
+	{"dpproxy.rows", "enum", "{refuse,synthetic}", "Refuse what returns private rows, or answer it with synthetic ones."},
+	{"dpproxy.source", "enum", "{real,synthetic}", "Ask the data, or synthetic rows alone, which is free."},
 }
 
 // shownSettings prints their rows of pg_settings.

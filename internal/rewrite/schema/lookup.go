@@ -13,6 +13,10 @@ type Settings struct {
 	MaxRows                            int    // bounds the rows of a unit where the policy allows more; 0: it does not
 	MaxRowsPerGroup                    int    // the same of its rows in one group
 	Intervals                          bool   // an aggregate without an interval has NULL ends, and is no refusal
+
+	// SyntheticRows says that the synthetic twin answers what would be refused since it returns private rows, Synthetic
+	// that it answers whatever names private tables. Neither reaches a plan.
+	SyntheticRows, Synthetic bool `json:"-"`
 }
 
 // Canonical is a value in a text form that PostgreSQL reads as that very value whatever its settings are: ISO dates,

@@ -19,7 +19,8 @@ type ColumnDescription struct {
 type Route int
 
 const (
-	RouteShadow  Route = iota // catalog queries and statements without a table
-	RoutePublic               // reads public tables
-	RoutePrivate              // needs a plan
+	RouteShadow    Route = iota // catalog queries and statements without a table
+	RoutePublic                 // reads public tables
+	RouteSynthetic              // reads the synthetic twin of private tables
+	RoutePrivate                // needs a plan
 )
