@@ -61,6 +61,11 @@ func (d *document) twin(c connections, path string, p *Policy) {
 	}
 }
 
+// Filler reports whether the twin is written by a role of its own, and not by the shadow's administrator.
+func (d Databases) Filler() bool {
+	return d.Synthesize != "" && loginOf(d.Synthesize).user != loginOf(d.AdminShadow).user
+}
+
 // inDatabase is a connection string with another database.
 func inDatabase(dsn, database string) string {
 	u, err := url.Parse(dsn)

@@ -78,7 +78,7 @@ type TLS struct {
 type Databases struct {
 	Main, Shadow, Public                string
 	Synthetic                           string            // reads the twin; empty: there is none
-	Synthesize                          string            // writes the twin
+	Synthesize                          string            // writes the twin; without one of its own, as the administrator
 	AdminMain, AdminShadow, AdminLedger string            // equal where the policy gives one admin DSN
 	Unset                               map[string]string // databases key → why its DSN is not known
 }

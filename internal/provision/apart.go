@@ -46,7 +46,7 @@ func SameMain(found []*Findings) error {
 }
 
 func (d dsns) notApart(other dsns, name string) error {
-	sameDatabase := func(a, b *pgconn.Config) bool { return same(a, b) && a.Database == b.Database }
+	sameDatabase := func(a, b *pgconn.Config) bool { return a != nil && b != nil && same(a, b) && a.Database == b.Database }
 	sameRole := func(a, b *pgconn.Config) bool { return a != nil && b != nil && same(a, b) && a.User == b.User }
 	switch {
 	case sameDatabase(d.main, other.main):
@@ -57,16 +57,21 @@ func (d dsns) notApart(other dsns, name string) error {
 		return fmt.Errorf("databases.shadow: names the main database of %s", name)
 	case sameDatabase(d.main, other.shadow):
 		return fmt.Errorf("databases.main: names the shadow of %s", name)
-	case sameRole(d.shadow, other.main), sameRole(d.public, other.main):
+	case sameDatabase(d.synthetic, other.synthetic), sameDatabase(d.synthetic, other.shadow),
+		sameDatabase(d.synthetic, other.main):
+		return fmt.Errorf("databases.synthetic: names a database of %s: each twin is a database of its own", name)
+	case sameDatabase(d.main, other.synthetic), sameDatabase(d.shadow, other.synthetic):
+		return fmt.Errorf("databases: main or shadow names the synthetic twin of %s", name)
+	case sameRole(d.shadow, other.main), sameRole(d.public, other.main), sameRole(d.synthetic, other.main):
 		return fmt.Errorf(
-			"databases: the role %s of shadow or public reads private rows of %s: one that does is that of main alone",
+			"databases: the role %s of shadow, public or twin reads private rows of %s: one that does is that of main alone",
 			other.main.User, name)
-	case sameRole(d.main, other.shadow), sameRole(d.main, other.public):
+	case sameRole(d.main, other.shadow), sameRole(d.main, other.public), sameRole(d.main, other.synthetic):
 		return fmt.Errorf(
-			"databases.main: names the role %s, which %s uses for shadow or public: one that reads private rows is that of main alone", d.main.User, name)
+			"databases.main: names the role %s, which %s uses for something else: one that reads private rows is that of main alone", d.main.User, name)
 	}
-	for _, a := range []*pgconn.Config{d.main, d.shadow, d.public} {
-		for _, b := range []*pgconn.Config{other.main, other.shadow, other.public} {
+	for _, a := range []*pgconn.Config{d.main, d.shadow, d.public, d.synthetic, d.synthesize} {
+		for _, b := range []*pgconn.Config{other.main, other.shadow, other.public, other.synthetic, other.synthesize} {
 			if sameRole(a, b) && a.Password != b.Password {
 				return fmt.Errorf("databases: the role %s has another password for %s, and setup can give it one", a.User, name)
 			}

@@ -41,7 +41,7 @@ func TestCheckApart(t *testing.T) {
 			Shadow: "postgres://ts@db/trials_shadow",
 		}},
 		{
-			"a shadow's role that is a main's", "the role cm of shadow or public reads private rows of clinic",
+			"a shadow's role that is a main's", "the role cm of shadow, public or twin reads private rows of clinic",
 			policy.Databases{Main: "postgres://tm@db/trials", Shadow: "postgres://cm:x@db/trials_shadow"},
 		},
 		{

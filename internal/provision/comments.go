@@ -14,6 +14,10 @@ import (
 
 const viewComment = "private view: ask for aggregates"
 
+// syntheticComment ends the comments of private tables and of their columns where there is a twin. Shadow and twin have
+// the same, since clients read the shadow's.
+const syntheticComment = "; rows that are shown are synthetic, nobody's data"
+
 func tableComment(t *policy.Table) string {
 	if t.Public {
 		return "public"

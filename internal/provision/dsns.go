@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// dsns are the policy's connection strings, taken apart. public is nil where no table is public, ledger where the
-// ledger is a file.
-type dsns struct{ main, shadow, public, ledger *pgconn.Config }
+// dsns are the policy's connection strings, taken apart. public is nil where no table is public, ledger where the ledger
+// is a file, synthetic where there is no twin, and synthesize where the administrator fills it.
+type dsns struct{ main, shadow, public, ledger, synthetic, synthesize *pgconn.Config }
 
 func parseDSNs(p *policy.Policy) (dsns, error) {
 	var d dsns
@@ -33,6 +33,12 @@ func parseDSNs(p *policy.Policy) (dsns, error) {
 	parse("shadow", p.Databases.Shadow, &d.shadow)
 	if p.HasPublicTable() {
 		parse("public", p.Databases.Public, &d.public)
+	}
+	if p.Synthetic != nil {
+		parse("synthetic", p.Databases.Synthetic, &d.synthetic)
+		if p.Databases.Filler() {
+			parse("synthesize", p.Databases.Synthesize, &d.synthesize)
+		}
 	}
 	if strings.HasPrefix(p.Ledger, "postgres://") || strings.HasPrefix(p.Ledger, "postgresql://") {
 		parse("ledger", p.Ledger, &d.ledger)
@@ -65,6 +71,30 @@ func (d dsns) conflicts() []error {
 		problems = append(
 			problems, fmt.Errorf("databases.public names main's role %s, which reads private rows: public needs one of its own",
 				d.main.User))
+	}
+	return append(problems, d.twinConflicts()...)
+}
+
+func (d dsns) twinConflicts() (problems []error) {
+	problem := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("databases.synthetic: "+format, args...))
+	}
+	t := d.synthetic
+	switch {
+	case t == nil:
+		return nil
+	case !same(t, d.shadow):
+		problem("it must be on the server of the shadow, beside which setup makes it")
+	case t.Database == d.shadow.Database, d.sameCluster() && t.Database == d.main.Database:
+		problem("it names the database %s of main or the shadow: the twin needs one of its own", t.Database)
+	case d.sameCluster() && t.User == d.main.User:
+		problem("it names main's role %s, which reads private rows: the twin is read by another", t.User)
+	case t.User == d.shadow.User && t.Password != d.shadow.Password:
+		problem("the role %s has another password for the shadow, and setup can give it one", t.User)
+	case d.synthesize != nil && (!same(d.synthesize, t) || d.synthesize.Database != t.Database):
+		problem("databases.synthesize names another database: it writes what is read here")
+	case d.synthesize != nil && (d.synthesize.User == t.User || d.sameCluster() && d.synthesize.User == d.main.User):
+		problem("databases.synthesize names the role %s, which reads: who writes the twin is another", d.synthesize.User)
 	}
 	return problems
 }

@@ -36,14 +36,26 @@ func mainGrants(p *policy.Policy, d *pgconn.Config, which func(*policy.Table) bo
 	return b.String()
 }
 
-// shadowGrants lets the shadow's role see everything in the shadow, and nobody else connect to it.
-func shadowGrants(p *policy.Policy, d *pgconn.Config) string {
+// readerGrants lets the role of a mirror see everything in it, and nobody else connect to it.
+func readerGrants(p *policy.Policy, d *pgconn.Config) string {
 	database, to := identifier(d.Database), " TO "+identifier(d.User)
 	var b strings.Builder
 	b.WriteString("REVOKE ALL ON DATABASE " + database + " FROM PUBLIC;\nGRANT CONNECT ON DATABASE " + database + to)
 	for _, s := range p.Schemas() {
 		b.WriteString(";\nGRANT USAGE ON SCHEMA " + identifier(s) + to)
 		b.WriteString(";\nGRANT SELECT ON ALL TABLES IN SCHEMA " + identifier(s) + to)
+	}
+	return b.String()
+}
+
+// writerGrants lets a role fill the twin.
+func writerGrants(p *policy.Policy, d *pgconn.Config) string {
+	to := " TO " + identifier(d.User)
+	var b strings.Builder
+	b.WriteString("GRANT CONNECT, TEMPORARY ON DATABASE " + identifier(d.Database) + to)
+	for _, s := range p.Schemas() {
+		b.WriteString(";\nGRANT USAGE ON SCHEMA " + identifier(s) + to)
+		b.WriteString(";\nGRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA " + identifier(s) + to)
 	}
 	return b.String()
 }
@@ -62,9 +74,13 @@ func relationsJSON(p *policy.Policy) string {
 	}
 	relations := []relation{}
 	for _, t := range p.Tables {
-		r := relation{Schema: t.Name.Schema, Name: t.Name.Relation, Comment: tableComment(t)}
+		synthetic := ""
+		if p.Synthetic != nil && !t.Public {
+			synthetic = syntheticComment
+		}
+		r := relation{Schema: t.Name.Schema, Name: t.Name.Relation, Comment: tableComment(t) + synthetic}
 		for _, c := range t.Columns {
-			r.Columns = append(r.Columns, column{Name: c.Name, Comment: columnComment(t, c)})
+			r.Columns = append(r.Columns, column{Name: c.Name, Comment: columnComment(t, c) + synthetic})
 		}
 		relations = append(relations, r)
 	}

@@ -73,7 +73,7 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 		c.found.Problems = append(c.found.Problems, err)
 		return c.found, nil // the other checks count on it
 	}
-	for _, step := range []func(context.Context) error{c.checkEmpty, c.checkDomains} {
+	for _, step := range []func(context.Context) error{c.checkEmpty, c.checkTwin, c.checkDomains} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -85,12 +85,13 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 	return c.found, c.adviseIndexes(ctx)
 }
 
-// liveCheck runs one live check, over its own connections as the roles of main, shadow and public.
+// liveCheck runs one live check, over its own connections as the roles of main, shadow, public and twin.
 type liveCheck struct {
 	policy               *policy.Policy
 	backend              *backend.Backend
 	schema               *rewrite.Schema
 	main, shadow, public *connection // public: nil where no table is
+	twin                 *connection // nil where there is none
 	found                *Findings
 }
 
@@ -102,8 +103,9 @@ func (c *liveCheck) connect(ctx context.Context) error {
 		{"main", c.policy.Databases.Main, &c.main},
 		{"shadow", c.policy.Databases.Shadow, &c.shadow},
 		{"public", c.policy.Databases.Public, &c.public},
+		{"synthetic", c.policy.Databases.Synthetic, &c.twin},
 	} {
-		if to.name == "public" && !c.policy.HasPublicTable() {
+		if to.name == "public" && !c.policy.HasPublicTable() || to.name == "synthetic" && c.policy.Synthetic == nil {
 			continue
 		}
 		conn, err := open(ctx, to.name, to.dsn)
@@ -116,7 +118,7 @@ func (c *liveCheck) connect(ctx context.Context) error {
 }
 
 func (c *liveCheck) close() {
-	for _, conn := range []*connection{c.main, c.shadow, c.public} {
+	for _, conn := range []*connection{c.main, c.shadow, c.public, c.twin} {
 		if conn != nil {
 			_ = conn.conn.Close(context.Background()) // done with it either way
 		}
@@ -124,10 +126,14 @@ func (c *liveCheck) close() {
 }
 
 // checkDatabases compares what the meaning of text and types depends on: the shadow evaluates constants for main
-// (docs/privacy.md P4b, P24).
+// (docs/privacy.md P4b, P24), and the twin orders and compares as main does.
 func (c *liveCheck) checkDatabases(ctx context.Context) error {
-	var facts [2]map[string]string
-	for i, p := range []*connection{c.main, c.shadow} {
+	mirrors := []*connection{c.shadow}
+	if c.twin != nil {
+		mirrors = append(mirrors, c.twin)
+	}
+	var facts [3]map[string]string
+	for i, p := range append([]*connection{c.main}, mirrors...) {
 		facts[i] = map[string]string{}
 		err := p.each(ctx, databaseSQL, func(rows pgx.Rows) error {
 			var name, value string
@@ -140,9 +146,12 @@ func (c *liveCheck) checkDatabases(ctx context.Context) error {
 		}
 	}
 	for _, name := range []string{"major version", "encoding", "LC_COLLATE", "LC_CTYPE", "locale provider", "locale"} {
-		if main, shadow := facts[0][name], facts[1][name]; main != shadow {
-			c.found.problem(
-				"databases.shadow: its %s is %q, main's is %q: drop the shadow database and run dpproxy setup, which makes one like main", name, shadow, main)
+		for i, m := range mirrors {
+			if main, its := facts[0][name], facts[i+1][name]; main != its {
+				c.found.problem(
+					"databases.%s: its %s is %q, main's is %q: drop that database and run dpproxy setup, which makes one like main",
+					m.name, name, its, main)
+			}
 		}
 	}
 	if e := facts[0]["encoding"]; e != "UTF8" {

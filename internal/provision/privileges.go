@@ -21,7 +21,7 @@ var definerSQL string
 //go:embed sql/writes.sql
 var writesSQL string
 
-// checkRoles makes sure that neither public's nor the shadow's role can read a private row, whatever an analyst gets
+// checkRoles makes sure that none of the roles of public, the shadow and the twin can read a private row, whatever an analyst gets
 // past the allow-list, and looks at what main's role can do beyond reading.
 func (c *liveCheck) checkRoles(ctx context.Context, d dsns) error {
 	private, err := c.privateOIDs(ctx)
@@ -34,6 +34,10 @@ func (c *liveCheck) checkRoles(ctx context.Context, d dsns) error {
 	if d.public != nil && names[d.public.User] == "" {
 		client[d.public.User], names[d.public.User] = c.main, "public"
 		order = append(order, d.public.User)
+	}
+	if d.synthetic != nil && names[d.synthetic.User] == "" {
+		client[d.synthetic.User], names[d.synthetic.User] = c.twin, "synthetic"
+		order = append(order, d.synthetic.User)
 	}
 	for _, role := range order {
 		// The shadow may be on another cluster, where the same name is another role: its powers are asked there, and what

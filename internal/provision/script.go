@@ -56,6 +56,8 @@ func (d dsns) of(on target) (c *pgconn.Config, database string) {
 		return d.shadow, maintenance
 	case onShadow:
 		return d.shadow, d.shadow.Database
+	case onTwin:
+		return d.synthetic, d.synthetic.Database
 	case onLedgerCluster:
 		return d.ledger, maintenance
 	case onLedger:

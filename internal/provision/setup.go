@@ -17,8 +17,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, and the shadow database; or
-// brings all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not
+// Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, the shadow database and the
+// synthetic twin; or brings all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not
 // make and no right of anybody else, and it ends by connecting as each role. It writes what it did to log, one line
 // each.
 func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
@@ -35,7 +35,7 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 			return fmt.Errorf("%w; or run dpproxy setup --print, and have a DBA run the script with psql", p.MissingDSN(a.key))
 		}
 	}
-	e := &executor{policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}}
+	e := &executor{policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}, current: map[target]bool{}}
 	defer e.close()
 	if err := e.check(ctx); err != nil {
 		return err
@@ -43,22 +43,15 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	if err := e.reportRevoked(ctx, log); err != nil {
 		return err
 	}
-	current := false
 	for _, s := range steps(p, d) {
 		if s.on != onMain {
 			if err := e.wait(); err != nil {
 				return err
 			}
 		}
-		if s.on == onShadow && !e.looked {
-			if current, err = e.shadowIsCurrent(ctx); err != nil {
-				return err
-			}
-			if current {
-				fmt.Fprintln(log, "dpproxy: setup: "+inDatabase(e.dsns.shadow)+"up to date")
-			}
-		}
-		if s.on == onShadow && current {
+		if current, err := e.isCurrent(ctx, s.on, log); err != nil {
+			return err
+		} else if current {
 			continue
 		}
 		if err := e.do(ctx, s); err != nil {
@@ -73,12 +66,12 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 
 // executor runs steps over connections as administrator.
 type executor struct {
-	policy *policy.Policy
-	dsns   dsns
-	conns  map[target]*pgx.Conn
-	kept   map[string]string
-	looked bool       // at the shadow that is there
-	aside  chan error // how the step ends that runs beside the others; nil: none does
+	policy  *policy.Policy
+	dsns    dsns
+	conns   map[target]*pgx.Conn
+	kept    map[string]string
+	current map[target]bool // of the mirrors that were looked at: they stay as they are
+	aside   chan error      // how the step ends that runs beside the others; nil: none does
 }
 
 func (e *executor) close() {
@@ -143,6 +136,9 @@ func (e *executor) conn(ctx context.Context, on target) (*pgx.Conn, error) {
 		onShadowCluster: {d.AdminShadow, maintenance},
 		onShadow:        {d.AdminShadow, e.dsns.shadow.Database},
 		onLedgerCluster: {d.AdminLedger, maintenance},
+	}
+	if e.dsns.synthetic != nil {
+		admin[onTwin] = struct{ dsn, database string }{d.AdminShadow, e.dsns.synthetic.Database}
 	}
 	if e.dsns.ledger != nil {
 		admin[onLedger] = struct{ dsn, database string }{d.AdminLedger, e.dsns.ledger.Database}

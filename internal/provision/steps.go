@@ -1,9 +1,7 @@
 package provision
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -11,15 +9,11 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
 	"github.com/dpproxy/dpproxy/internal/policy"
-	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
 //go:embed sql/shadow.sql
 var shadowSQL string
-
-//go:embed sql/reset.sql
-var resetSQL string
 
 //go:embed sql/create.sql
 var createSQL string
@@ -34,6 +28,7 @@ const (
 	onMain          target = iota // main's database
 	onShadowCluster               // any database of the shadow's cluster: the shadow may not exist yet
 	onShadow                      // the shadow database
+	onTwin                        // the synthetic twin, on the shadow's cluster
 	onLedgerCluster               // any database of a shared ledger's cluster
 	onLedger                      // a shared ledger's database
 )
@@ -63,40 +58,20 @@ const (
 	keptShadow = "dpproxy_shadow"
 )
 
-// shadowComment marks a database as a shadow that setup made. What it was made from follows, see shadowMark.
-const shadowComment = "dpproxy shadow: the schema of the policy's tables, no rows"
-
-// shadowMark is an SQL expression for the shadow's comment: it names what its contents were made from.
-func shadowMark(p *policy.Policy, d dsns) string {
-	rest := sha256.Sum256([]byte(resetSQL + catalog.ShadowSQL() + shadowGrants(p, d.shadow) + catalog.RoleSQL(
-		d.shadow.User)))
-	return quoteLiteral(fmt.Sprintf("%s (%x ", shadowComment, rest[:8])) + " || pg_catalog.md5(:'" + keptShadow +
-		"') || ')'"
-}
-
 // session settings of every step: names are spelled alike, strings are read alike.
 const stepSettings = "SET search_path = pg_catalog, pg_temp; SET standard_conforming_strings = on; SET client_min_messages = warning; SET citus.multi_shard_modify_mode = sequential"
 
 // steps lists all of setup, in order.
 func steps(p *policy.Policy, d dsns) []step {
-	shadow := quoteLiteral(d.shadow.Database)
-	inMain, inShadow := inDatabase(d.main), inDatabase(d.shadow)
+	inMain := inDatabase(d.main)
 	all := []step{}
 	add := func(on target, a action, about, sql string) {
 		all = append(all, step{on: on, action: a, about: about, sql: sql})
 	}
 
-	all = append(all, step{
-		on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created",
-		sql: bind(createSQL, d.shadow.Database),
-	})
-	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
-	all = append(all, step{
-		on: onShadowCluster, action: runEach, about: inShadow + "created, if it is not there", aside: true,
-		sql: "SELECT :'" + keptCreate + "' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + shadow +
-			")",
-	})
-
+	for _, m := range mirrors(p, d) {
+		all = append(all, m.creation()...)
+	}
 	for _, r := range mainRoles(p, d) {
 		all = append(all, roleSteps(onMain, r)...)
 	}
@@ -111,16 +86,9 @@ func steps(p *policy.Policy, d dsns) []step {
 		sql: bind(shadowSQL, relationsJSON(p)),
 	})
 
-	add(onShadow, run, inShadow+"its contents, made anew as a whole or not at all", "BEGIN")
-	add(onShadow, run, "", resetSQL)
-	add(onShadow, run, "", ":"+keptShadow)
-	add(onShadow, run, inShadow+"what analysts may name besides the tables", catalog.ShadowSQL())
-	add(onShadow, run, "", shadowGrants(p, d.shadow))
-	add(onShadow, runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(d.shadow.User)), d.shadow.User)+
-		" AND (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)")
-	add(onShadow, runEach, "", "SELECT pg_catalog.format('COMMENT ON DATABASE %I IS %L', "+shadow+", "+shadowMark(p, d)+
-		")")
-	add(onShadow, run, "", "COMMIT")
+	for _, m := range mirrors(p, d) {
+		all = append(all, m.steps()...)
+	}
 	return append(all, ledgerSteps(d)...)
 }
 

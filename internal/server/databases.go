@@ -46,6 +46,9 @@ func Need(p *policy.Policy, more ...string) error {
 		if one.HasPublicTable() {
 			keys = append(keys, "public")
 		}
+		if one.Synthetic != nil {
+			keys = append(keys, "synthetic")
+		}
 		var found policy.Errors
 		errors.As(one.Need(keys...), &found)
 		missing = append(missing, found...)

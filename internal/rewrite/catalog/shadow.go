@@ -35,6 +35,9 @@ func ShadowSQL() string {
 	return b.String()
 }
 
+// Revokes is the part of ShadowSQL that takes rights from everyone, for a database that has nothing else of it.
+func Revokes() string { return shadowRevokes }
+
 // Column is a column of a relation: its name and its type as PostgreSQL spells it.
 type Column struct{ Name, Type string }
 
