@@ -16,7 +16,7 @@ type setupCommand struct {
 
 // Help is shown by --help.
 func (setupCommand) Help() string {
-	return "Creates or updates the roles that the policy's databases name, their grants, the shadow database, and the schema " +
+	return "Creates or updates the roles that the policy's databases name, their grants, the shadow database and its synthetic twin, and the schema " +
 		"of a ledger in PostgreSQL. It may be run at any time, and changes no role that it did not make."
 }
 

@@ -39,7 +39,7 @@ type poolRow struct {
 var (
 	verdicts = map[string]string{
 		"private": "answered from private rows", "cached": "answered again, free", "public": "over public tables",
-		"shadow":  "over catalogs and settings",
+		"shadow": "over catalogs and settings", "synthetic": "over synthetic rows",
 		"explain": "dry runs", "refused": "refused by analysis",
 	}
 	codes = map[string]string{

@@ -52,11 +52,11 @@ func mirrors(p *policy.Policy, d dsns) []mirror {
 	return append(all, twin)
 }
 
-// creation makes the roles and the database, if they are not there.
-func (m mirror) creation() []step {
+// creation makes the roles and the database, if they are not there, as main's was made.
+func (m mirror) creation(main *pgconn.Config) []step {
 	about := inDatabase(m.config)
 	all := []step{{
-		on: onMain, action: keep, name: keptCreate, about: about + "as main was created",
+		on: onMain, action: keep, name: keptCreate, about: inDatabase(main) + "how it was created",
 		sql: bind(createSQL, m.config.Database),
 	}}
 	for _, c := range m.logins {
@@ -78,7 +78,7 @@ func (m mirror) steps() (all []step) {
 	add(run, about+"its contents, made anew as a whole or not at all", "BEGIN")
 	add(run, "", bind(resetSQL, m.comment))
 	add(run, "", ":"+keptShadow)
-	add(run, about+"what analysts may use besides the tables", m.own)
+	add(run, about+"what analysts may name besides the tables", m.own)
 	add(run, "", m.grants)
 	add(runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(m.config.User)), m.config.User)+
 		" AND (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)")

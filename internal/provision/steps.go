@@ -70,7 +70,7 @@ func steps(p *policy.Policy, d dsns) []step {
 	}
 
 	for _, m := range mirrors(p, d) {
-		all = append(all, m.creation()...)
+		all = append(all, m.creation(d.main)...)
 	}
 	for _, r := range mainRoles(p, d) {
 		all = append(all, roleSteps(onMain, r)...)

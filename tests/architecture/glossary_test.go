@@ -21,6 +21,7 @@ var terms = []struct{ anchor, words string }{
 	{"measure-query", `measure query|measure queries`},
 	{"finish-query", `finish query|finish queries`},
 	{"shadow", `shadow`},
+	{"synthetic-twin", `synthetic twins?`},
 	{"partition-selection", `partition selections?`},
 	{"mechanism", `mechanisms?`},
 	{"valid-range", `valid ranges?`},
