@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -48,7 +49,22 @@ func (b *Backend) Public(ctx context.Context, r Request) (*Rows, error) {
 	if b.public == nil {
 		return nil, b.policy.MissingDSN("public")
 	}
-	return b.public.rows(ctx, r, b.pins(reading, r.Settings))
+	return b.public.read(ctx, r, b.pins(reading, r.Settings))
+}
+
+// firstOwn is the first number of a type that is not PostgreSQL's own (FirstNormalObjectId, access/transam.h).
+const firstOwn = 16384
+
+// read starts a statement on another database than the shadow. Types that are not built in have other numbers there:
+// they follow from where their parameters stand, as they did on the shadow.
+func (p *pool) read(ctx context.Context, r Request, pins *pinSet) (*Rows, error) {
+	r.Types = slices.Clone(r.Types)
+	for i, oid := range r.Types {
+		if oid >= firstOwn {
+			r.Types[i] = 0
+		}
+	}
+	return p.rows(ctx, r, pins)
 }
 
 // rows starts a statement. A connection that died while it was idle (the server was restarted) is replaced once, and so

@@ -12,7 +12,7 @@ func (b *Backend) Synthetic(ctx context.Context, r Request) (*Rows, error) {
 	if b.twin == nil {
 		return nil, b.policy.MissingDSN("synthetic")
 	}
-	return b.twin.rows(ctx, r, b.pins(reading, r.Settings))
+	return b.twin.read(ctx, r, b.pins(reading, r.Settings))
 }
 
 // Drawn reports whether the twin has a row of any private table: it has none before they are drawn.

@@ -19,8 +19,9 @@ import (
 // twinRows are what the tests have in the place of drawn rows. Main has 1000 patients; none is called Nobody.
 const twinRows = `
 INSERT INTO wards VALUES ('A', 'Cardiology', 1, 30), ('B', 'Surgery', 2, 24), ('C', 'Paediatrics', 3, 18);
-INSERT INTO patients SELECT -i, 'Nobody ' || i, 20 + i, 1000 * i, 60, 'flu', (ARRAY['A','B'])[1 + i % 2], '2020-01-01', i % 2 = 0 FROM generate_series(1, 30) i;
+INSERT INTO patients (id, name, age, income, weight, diagnosis, ward, admitted, smoker) SELECT -i, 'Nobody ' || i, 20 + i, 1000 * i, 60, 'flu', (ARRAY['A','B'])[1 + i % 2], '2020-01-01', i % 2 = 0 FROM generate_series(1, 30) i;
 INSERT INTO visits SELECT -i, -1 - i % 30, 'A', '2021-06-01', 10 * i, i FROM generate_series(1, 60) i;
+UPDATE patients SET mood = 'bad' WHERE id = -9;
 INSERT INTO lab_results SELECT -i, i FROM generate_series(1, 50) i;`
 
 const syntheticWarning = "dpproxy: these rows are synthetic: drawn from released statistics, nobody's data"
@@ -30,8 +31,12 @@ func twinned(t *testing.T, filling string) *proxy {
 	t.Helper()
 	policy := strings.NewReplacer(
 		"ledger:", "synthetic: {epsilon: 3, delta: 1e-6}\nlog: {statements: true}\nledger:", "  alice: {", "  alice: {rows: synthetic, ",
+		"smoker:    {}", "smoker:    {}\n      mood:      {}",
 	).Replace(clinicPolicy() + "views: [adults]\n")
-	p := start(t, policy, clinic+"INSERT INTO secrets VALUES (1, 'secret-canary'); CREATE VIEW adults AS SELECT id, name, age FROM patients WHERE age >= 18;")
+	p := start(t, policy, clinic+`INSERT INTO secrets VALUES (1, 'secret-canary');
+		CREATE VIEW adults AS SELECT id, name, age FROM patients WHERE age >= 18;
+		CREATE TYPE mood AS ENUM ('bad', 'good');
+		ALTER TABLE patients ADD mood mood; ALTER TABLE wards ADD mood mood DEFAULT 'good';`)
 	twin := p.server.DSN(p.db+"_synthetic", pgserver.Superuser)
 	t.Cleanup(func() {
 		pgservertest.Exec(t, p.server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+p.db+"_synthetic WITH (FORCE)")
@@ -138,6 +143,13 @@ func TestSyntheticRows(t *testing.T) {
 	}
 	if err := alice.QueryRow(ctx, "SELECT 'x' FROM patients LIMIT $1", 2).Scan(&name); err != nil {
 		t.Errorf("more than one row, by a parameter: %v", err)
+	}
+	// numbers of types differ from database to database
+	if err := alice.QueryRow(ctx, "SELECT name FROM patients WHERE mood = $1 LIMIT 5", "bad").Scan(&name); err != nil || name != "Nobody 9" {
+		t.Errorf("a parameter of an enum: %q, %v", name, err)
+	}
+	if err := alice.QueryRow(ctx, "SELECT ward FROM wards WHERE mood = $1 LIMIT 1", "good").Scan(&name); err != nil {
+		t.Errorf("a parameter of an enum beside a public table: %v", err)
 	}
 	var copied bytes.Buffer
 	if _, err := alice.PgConn().CopyTo(ctx, &copied, "COPY (SELECT name FROM patients WHERE id = -7) TO STDOUT"); err != nil || copied.String() != "Nobody 7\n" {
