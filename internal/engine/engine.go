@@ -52,8 +52,8 @@ type Ledger interface {
 
 // Metrics counts statements and times their stages. Labels never hold SQL or values.
 type Metrics interface {
-	// Statement counts a statement by verdict: "shadow", "public", "synthetic", "private", "cached", "explain", or one that
-	// analysis "refused".
+	// Statement counts a statement by verdict: "shadow", "public", "synthetic", "private", "cached", "explain", or one
+	// that analysis "refused".
 	Statement(verdict string)
 	// Stage observes how long one stage took: "analyse", "plan", "charge", "measure", "draw", "finish".
 	Stage(stage string, d time.Duration)

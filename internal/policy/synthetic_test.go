@@ -34,7 +34,8 @@ func TestTwin(t *testing.T) {
 func TestRowsOf(t *testing.T) {
 	p := &Policy{Rows: SyntheticRows, Analysts: map[string]*Analyst{"a": {}, "b": {Rows: RefuseRows}}}
 	for analyst, want := range map[string]string{
-		"a": SyntheticRows, "b": RefuseRows, "member": SyntheticRows, ProfileAccount: RefuseRows, SyntheticAccount: RefuseRows,
+		"a": SyntheticRows, "b": RefuseRows, "member": SyntheticRows, ProfileAccount: RefuseRows,
+		SyntheticAccount: RefuseRows,
 	} {
 		if got := p.RowsOf(analyst); got != want {
 			t.Errorf("%s: %s, want %s", analyst, got, want)

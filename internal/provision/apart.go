@@ -46,7 +46,9 @@ func SameMain(found []*Findings) error {
 }
 
 func (d dsns) notApart(other dsns, name string) error {
-	sameDatabase := func(a, b *pgconn.Config) bool { return a != nil && b != nil && same(a, b) && a.Database == b.Database }
+	sameDatabase := func(a, b *pgconn.Config) bool {
+		return a != nil && b != nil && same(a, b) && a.Database == b.Database
+	}
 	sameRole := func(a, b *pgconn.Config) bool { return a != nil && b != nil && same(a, b) && a.User == b.User }
 	switch {
 	case sameDatabase(d.main, other.main):

@@ -42,9 +42,9 @@ func (e *executor) isCurrent(ctx context.Context, on target, log io.Writer) (boo
 	return false, nil
 }
 
-// looksCurrent reports whether a mirror is what setup would make of it: then it stays as it is, and a running proxy keeps
-// the numbers of types and tables that it knows, and a twin its rows. The comment says what it was made from; whether it
-// still looks like that is compared, since anybody may have changed it.
+// looksCurrent reports whether a mirror is what setup would make of it: then it stays as it is, and a running proxy
+// keeps the numbers of types and tables that it knows, and a twin its rows. The comment says what it was made from;
+// whether it still looks like that is compared, since anybody may have changed it.
 func (e *executor) looksCurrent(ctx context.Context, m mirror) (bool, error) {
 	conn, err := e.conn(ctx, m.on)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// dsns are the policy's connection strings, taken apart. public is nil where no table is public, ledger where the ledger
-// is a file, synthetic where there is no twin, and synthesize where the administrator fills it.
+// dsns are the policy's connection strings, taken apart. public is nil where no table is public, ledger where the
+// ledger is a file, synthetic where there is no twin, and synthesize where the administrator fills it.
 type dsns struct{ main, shadow, public, ledger, synthetic, synthesize *pgconn.Config }
 
 func parseDSNs(p *policy.Policy) (dsns, error) {

@@ -21,8 +21,8 @@ var definerSQL string
 //go:embed sql/writes.sql
 var writesSQL string
 
-// checkRoles makes sure that none of the roles of public, the shadow and the twin can read a private row, whatever an analyst gets
-// past the allow-list, and looks at what main's role can do beyond reading.
+// checkRoles makes sure that none of the roles of public, the shadow and the twin can read a private row, whatever an
+// analyst gets past the allow-list, and looks at what main's role can do beyond reading.
 func (c *liveCheck) checkRoles(ctx context.Context, d dsns) error {
 	private, err := c.privateOIDs(ctx)
 	if err != nil {

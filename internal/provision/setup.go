@@ -18,9 +18,9 @@ import (
 )
 
 // Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, the shadow database and the
-// synthetic twin; or brings all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not
-// make and no right of anybody else, and it ends by connecting as each role. It writes what it did to log, one line
-// each.
+// synthetic twin; or brings all of it up to date. It may be run at any time and as often as wanted. It changes no role
+// that it did not make and no right of anybody else, and it ends by connecting as each role. It writes what it did to
+// log, one line each.
 func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	d, err := parseDSNs(p)
 	if err != nil {
@@ -35,7 +35,9 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 			return fmt.Errorf("%w; or run dpproxy setup --print, and have a DBA run the script with psql", p.MissingDSN(a.key))
 		}
 	}
-	e := &executor{policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}, current: map[target]bool{}}
+	e := &executor{
+		policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}, current: map[target]bool{},
+	}
 	defer e.close()
 	if err := e.check(ctx); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// checkTwin makes sure that the synthetic twin has main's tables, and that it is the one that setup has made: whatever is
-// in a database of another origin would be shown as nobody's.
+// checkTwin makes sure that the synthetic twin has main's tables, and that it is the one that setup has made: whatever
+// is in a database of another origin would be shown as nobody's.
 func (c *liveCheck) checkTwin(ctx context.Context) error {
 	if c.twin == nil {
 		return nil

@@ -38,7 +38,7 @@ func fill(t *testing.T, p *policy.Policy) {
 func TestSetupMakesTheTwin(t *testing.T) {
 	p, _, twin := withTwin(t)
 	b := setUp(t, p)
-	if f := check(t, p); f.Err() != nil || !strings.Contains(strings.Join(f.Advice, "\n"), "dpproxy synthesize draws them") {
+	if f := check(t, p); f.Err() != nil || !strings.Contains(strings.Join(f.Advice, "\n"), "synthesize draws them") {
 		t.Errorf("%v %q", f.Err(), f.Advice)
 	}
 	if drawn, err := b.Drawn(context.Background()); drawn || err != nil {
@@ -92,7 +92,7 @@ func TestSetupKeepsTheTwinsRows(t *testing.T) {
 		kept   bool
 	}{
 		{"nothing", func() {}, true},
-		{"a column that the policy does not list", func() { pgservertest.Exec(t, main, "ALTER TABLE patients ADD more int") }, true},
+		{"an unlisted column", func() { pgservertest.Exec(t, main, "ALTER TABLE patients ADD more int") }, true},
 		{"another bound", func() { p.Tables[0].Columns[1].Bounds.Hi = "119" }, false},
 		{"a type in main", func() { pgservertest.Exec(t, main, "ALTER TABLE wards ALTER beds TYPE bigint") }, false},
 		{"a table in the twin", func() { pgservertest.Exec(t, twin, "CREATE TABLE more ()") }, false},
@@ -128,7 +128,8 @@ func TestCheckLiveRefusesAnotherTwin(t *testing.T) {
 			t.Errorf("%s: %v", c.sql, err)
 		}
 	}
-	if err := Setup(context.Background(), p, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "was not made by dpproxy") {
+	err := Setup(context.Background(), p, &strings.Builder{})
+	if err == nil || !strings.Contains(err.Error(), "was not made by dpproxy") {
 		t.Errorf("setup over a database of another origin: %v", err)
 	}
 }

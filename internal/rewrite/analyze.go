@@ -112,8 +112,8 @@ func (a *Analysis) Constants() schema.Constants {
 	return a.foreseen.Constants
 }
 
-// synthetic sends a statement to the twin, where private tables are nobody's rows: what it may do there is what it may do
-// where it reads public tables. Views are expanded: the twin has tables alone.
+// synthetic sends a statement to the twin, where private tables have rows that are nobody's: it may do there what it
+// may do where it reads public tables. Views are expanded: the twin has tables alone.
 func (a *Analysis) synthetic(st *sqltree.Statement) (*Analysis, error) {
 	twin := &Analysis{schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql}
 	in := a.catalogInput()

@@ -19,7 +19,8 @@ func TestSyntheticRowsAreThePolicys(t *testing.T) {
 		for value, allowed := range map[string]bool{Synthetic: false, "SYNTHETIC": false, rest: true} {
 			_, err := c.check(context.Background(), c.state, lookup(name), name, value)
 			var refused *pgconn.PgError
-			if allowed != (err == nil) || !allowed && (!errors.As(err, &refused) || refused.Code != pgerr.InsufficientPrivilege) {
+			if allowed != (err == nil) ||
+				!allowed && (!errors.As(err, &refused) || refused.Code != pgerr.InsufficientPrivilege) {
 				t.Errorf("%s = %s: %v", name, value, err)
 			}
 		}

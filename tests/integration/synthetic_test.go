@@ -39,7 +39,8 @@ func twinned(t *testing.T, filling string) *proxy {
 		ALTER TABLE patients ADD mood mood; ALTER TABLE wards ADD mood mood DEFAULT 'good';`)
 	twin := p.server.DSN(p.db+"_synthetic", pgserver.Superuser)
 	t.Cleanup(func() {
-		pgservertest.Exec(t, p.server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+p.db+"_synthetic WITH (FORCE)")
+		pgservertest.Exec(t, p.server.DSN("postgres", pgserver.Superuser),
+			"DROP DATABASE IF EXISTS "+p.db+"_synthetic WITH (FORCE)")
 	})
 	if filling != "" {
 		pgservertest.Exec(t, twin, filling)
@@ -126,33 +127,35 @@ func TestSyntheticRows(t *testing.T) {
 	alice.synthetic("SELECT name, row_number() OVER (ORDER BY id) FROM patients ORDER BY 2 LIMIT 1", "Nobody 30|1")
 	alice.synthetic("BEGIN; DECLARE c CURSOR FOR SELECT name FROM patients ORDER BY id DESC; FETCH 2 FROM c; COMMIT", "Nobody 1", "Nobody 2")
 	alice.synthetic("PREPARE q (int) AS SELECT name FROM patients WHERE id = $1; EXECUTE q(-3)", "Nobody 3")
-	if rows, _, err := alice.texts("SELECT column_name, mechanism, epsilon FROM dpproxy.last"); err != nil || !slices.Equal(rows, []string{"name|synthetic|0"}) {
-		t.Errorf("dpproxy.last: %v %q", err, rows)
-	}
-	if rows, _, err := alice.texts("EXPLAIN SELECT name FROM patients"); err != nil || !strings.HasPrefix(rows[0], syntheticWarning+"; it costs no budget") {
-		t.Errorf("EXPLAIN: %v %q", err, rows)
-	}
-	if rows, _, err := alice.texts("SELECT obj_description('patients'::regclass)"); err != nil || !strings.HasSuffix(rows[0], "synthetic, nobody's data") {
-		t.Errorf("the table's comment: %v %q", err, rows)
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT column_name, mechanism, epsilon FROM dpproxy.last", "name|synthetic|0"},
+		{"EXPLAIN SELECT name FROM patients", syntheticWarning + "; it costs no budget"},
+		{"SELECT obj_description('patients'::regclass)", "synthetic, nobody's data"},
+	} {
+		if rows, _, err := alice.texts(c.sql); err != nil || len(rows) != 1 || !strings.Contains(rows[0], c.want) {
+			t.Errorf("%s: %v %q", c.sql, err, rows)
+		}
 	}
 
 	alice.notices = nil
-	var name string
-	if err := alice.QueryRow(ctx, "SELECT name FROM patients WHERE age = $1 LIMIT 1", 21).Scan(&name); err != nil || name != "Nobody 1" {
-		t.Errorf("by the extended protocol: %q, %v", name, err)
-	}
-	if err := alice.QueryRow(ctx, "SELECT 'x' FROM patients LIMIT $1", 2).Scan(&name); err != nil {
-		t.Errorf("more than one row, by a parameter: %v", err)
-	}
-	// numbers of types differ from database to database
-	if err := alice.QueryRow(ctx, "SELECT name FROM patients WHERE mood = $1 LIMIT 5", "bad").Scan(&name); err != nil || name != "Nobody 9" {
-		t.Errorf("a parameter of an enum: %q, %v", name, err)
-	}
-	if err := alice.QueryRow(ctx, "SELECT ward FROM wards WHERE mood = $1 LIMIT 1", "good").Scan(&name); err != nil {
-		t.Errorf("a parameter of an enum beside a public table: %v", err)
+	for _, c := range []struct {
+		sql   string
+		value any
+		want  string
+	}{
+		{"SELECT name FROM patients WHERE age = $1 LIMIT 1", 21, "Nobody 1"},
+		{"SELECT 'x' FROM patients LIMIT $1", 2, "x"},                            // rows by the value of the parameter
+		{"SELECT name FROM patients WHERE mood = $1 LIMIT 5", "bad", "Nobody 9"}, // types have other numbers
+		{"SELECT ward FROM wards WHERE mood = $1 ORDER BY 1 LIMIT 1", "good", "A"},
+	} {
+		var got string
+		if err := alice.QueryRow(ctx, c.sql, c.value).Scan(&got); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v", c.sql, got, err)
+		}
 	}
 	var copied bytes.Buffer
-	if _, err := alice.PgConn().CopyTo(ctx, &copied, "COPY (SELECT name FROM patients WHERE id = -7) TO STDOUT"); err != nil || copied.String() != "Nobody 7\n" {
+	_, err := alice.PgConn().CopyTo(ctx, &copied, "COPY (SELECT name FROM patients WHERE id = -7) TO STDOUT")
+	if err != nil || copied.String() != "Nobody 7\n" {
 		t.Errorf("COPY: %q, %v", &copied, err)
 	}
 	if !alice.warned() {
@@ -205,7 +208,8 @@ func TestSyntheticRowsAreRefused(t *testing.T) {
 	if _, _, err := alice.texts("SET dpproxy.rows = refuse"); err != nil {
 		t.Fatal(err)
 	}
-	if hint := alice.refused("SELECT name FROM patients", "42501").Hint; !strings.HasPrefix(hint, "SET dpproxy.rows = synthetic ") {
+	hint := alice.refused("SELECT name FROM patients", "42501").Hint
+	if !strings.HasPrefix(hint, "SET dpproxy.rows = synthetic ") {
 		t.Errorf("a session that wants none: %q", hint)
 	}
 	bob.refused("SET dpproxy.rows = synthetic", "42501")
@@ -242,7 +246,8 @@ func TestTwinReadsNothingElse(t *testing.T) {
 			"SELECT current_setting('data_directory'), name FROM patients",
 		} {
 			rows, _, err := alice.texts(sql)
-			if all := strings.Join(rows, "\n") + fmt.Sprint(err); strings.Contains(all, "Patient ") || strings.Contains(all, "secret-") {
+			all := strings.Join(rows, "\n") + fmt.Sprint(err)
+			if strings.Contains(all, "Patient ") || strings.Contains(all, "secret-") {
 				t.Errorf("%s: %s: reads main: %.200s", setting, sql, all)
 			}
 		}
