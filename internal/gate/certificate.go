@@ -57,7 +57,8 @@ func (c *Certificate) unanswered() [][][]*rewrite.Canonical {
 }
 
 // families says whether quantiles that are drawn together are of one query and one layer: they are drawn from the
-// histogram of the first of them, and mechanism.Compose charges a family once.
+// histogram of the first of them, and mechanism.Compose charges a family once; and whether chains are of one layer:
+// what they are charged for is what a unit moves all parts by.
 func families(plan *rewrite.Plan) error {
 	seen := map[int]bool{}
 	for i := range plan.Blocks {
@@ -76,6 +77,11 @@ func families(plan *rewrite.Plan) error {
 				return fmt.Errorf("quantiles of family %d are of several queries or layers", first.Family)
 			}
 			seen[first.Family] = true
+		}
+		for _, members := range mechanism.Chains(k.Releases) {
+			if err := mechanism.CheckChain(k.Releases, members); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

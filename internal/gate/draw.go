@@ -25,10 +25,10 @@ type Released struct {
 	Plain [][]int64
 }
 
-// draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles,
-// then one draw for each other release, of all groups or of each. Where a count decides which groups are shown, what
-// was drawn for others is seen by nobody. It gives the exact integers of the groups that are shown, too, and leaves
-// out the sums that are not charged yet.
+// draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles, the
+// chains, then one draw for each other release, of all groups or of each. Where a count decides which groups are shown,
+// what was drawn for others is seen by nobody. It gives the exact integers of the groups that are shown, too, and
+// leaves out the sums that are not charged yet.
 func (b Mechanisms) draw(src *mechanism.Source, k *rewrite.Block, m Exact) (Released, Exact, error) {
 	releases := k.Releases
 	if b.Selection != nil {
@@ -50,10 +50,13 @@ func (b Mechanisms) draw(src *mechanism.Source, k *rewrite.Block, m Exact) (Rele
 	}
 	noise := b.jointNoise(src, groups)
 	b.drawFamilies(src, releases, m, out)
+	if err := b.drawChains(src, releases, m, out); err != nil {
+		return Released{}, Exact{}, err
+	}
 	for _, i := range drawOrder(releases) {
 		cube, coordinate := b.Releases[i].Joint()
 		switch {
-		case releases[i].InFamily(), b.Later[i]:
+		case releases[i].InFamily(), releases[i].InChain(), b.Later[i]:
 		case b.Releases[i].Running():
 			if len(k.Running) != groups {
 				return Released{}, Exact{}, errors.New("running totals of other groups")
@@ -122,6 +125,29 @@ func (b Mechanisms) drawFamilies(src *mechanism.Source, releases []mechanism.Rel
 			}
 		}
 	}
+}
+
+// drawChains draws the counts of which each counts what the one before it does, and more.
+func (b Mechanisms) drawChains(src *mechanism.Source, releases []mechanism.Release, m Exact, out Released) error {
+	for _, members := range mechanism.Chains(releases) {
+		chain, exact := make([]*mechanism.Prepared, len(members)), make([]int64, len(members))
+		for k, i := range members {
+			chain[k] = b.Releases[i]
+		}
+		for g := range m.keys.Len() {
+			for k, i := range members {
+				exact[k] = m.exact[i][g]
+			}
+			z, plain, err := mechanism.DrawChain(src, chain, exact)
+			if err != nil {
+				return err
+			}
+			for k, i := range members {
+				out.take(i, g)(z[k], plain[k])
+			}
+		}
+	}
+	return nil
 }
 
 // keepOrder moves the least and the greatest value of a column to the quantiles of it that are further out: noise may

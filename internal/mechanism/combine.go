@@ -50,11 +50,15 @@ func sameCube(list []Term) bool {
 }
 
 // independent says that all releases have a Laplace or Gaussian noise of their own, bounded afterwards: the squares of
-// their quantiles add up.
+// their quantiles add up. Two may be of one chain.
 func independent(list []Term) bool {
+	chained := 0
 	return !slices.ContainsFunc(list, func(t Term) bool {
 		c := t.Of.Chosen()
-		together := t.Of.cube != nil || t.Of.added != nil
+		if t.Of.release.InChain() {
+			chained++
+		}
+		together := t.Of.cube != nil || t.Of.added != nil || chained > 1
 		return together || c.Noise != Laplace && c.Noise != Gaussian || c.bounding != Clamp && c.bounding != Fold
 	})
 }

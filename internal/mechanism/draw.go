@@ -18,8 +18,8 @@ func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
 // DrawPlain is Draw that gives the noisy value, too, which the range has not bounded: what a release costs is what that
 // costs, and what is released follows from it. Where Plain says that there is none it is what is released.
 func (p *Prepared) DrawPlain(s *Source, exact, count int64) (z, plain int64) {
-	if p.cube != nil || p.running != nil {
-		panic("mechanism: " + p.release.Name + " has joint noise, which Cube.Draw or DrawRunning draws and Bound bounds")
+	if p.cube != nil || p.running != nil || p.release.InChain() {
+		panic("mechanism: " + p.release.Name + " has joint noise, which Cube.Draw, DrawRunning or DrawChain draws")
 	}
 	if p.release.Kind == SumGivenCount && count <= 0 {
 		return 0, 0

@@ -66,7 +66,7 @@ const mechanismBytes = 60 << 10
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
 	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Squares, r.Layered(), r.Decides,
-		r.Choice, r.PerRow, r.Fraction, r.End, r.Running, g)
+		r.Choice, r.PerRow, r.Fraction, r.End, r.Running, r.Place, g)
 	p, err := prepared.find(key, func() (*Prepared, error) { return prepare(r, g) })
 	if err != nil && r.Name != "" {
 		err = fmt.Errorf("%s: %w", r.Name, err)
@@ -77,6 +77,9 @@ func Prepare(r Release, g Guarantee) (*Prepared, error) {
 func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := check(&r, g); err != nil {
 		return nil, err
+	}
+	if r.InChain() {
+		r.Choice.Bounding = Clamp // sums of what a range has bounded have a bias
 	}
 	t, err := newTask(r, g)
 	if err != nil {
@@ -101,6 +104,9 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	p.denoised = sync.OnceValue(c.newDenoised)
 	p.quantiles = &quantiles[float64]{}
 	p.outline = sync.OnceValue(p.newOutline)
+	if r.InChain() && p.running == nil {
+		p = p.inChain()
+	}
 	return p, nil
 }
 
@@ -132,6 +138,9 @@ func check(r *Release, g Guarantee) error {
 		return fmt.Errorf("squares add up to %d: they must lie between 0 and 2^60", r.Squares)
 	case r.Total < 0 || r.Total > limit:
 		return fmt.Errorf("total sensitivity is %d grid steps: it must lie between 0 and 2^60", r.Total)
+	}
+	if r.InChain() && (r.Kind != Scalar || r.Place < 1 || r.Place > r.Running || r.Running > MostRunning) {
+		return fmt.Errorf("place %d of a chain of %d: there is none", r.Place, r.Running)
 	}
 	switch r.Kind {
 	case Scalar, Quantile:

@@ -110,8 +110,13 @@ type Release struct {
 	PerRow   Interval
 	CountRef int // of an End: that of the quantile
 
-	// Scalar: the length of the runs of groups of which sums from the first on are asked for, and nothing else; 0: of none
+	// Scalar: the length of the runs of groups, or of the Chain, of which sums from the first on are asked for, and
+	// nothing else; 0: of none
 	Running int `json:",omitempty"`
+	// Scalar: in a chain (> 0, numbered over the block) a release is the sum of the parts that are measured for its
+	// members up to its Place, from 1 on; 0: it is in none
+	Chain int `json:",omitempty"`
+	Place int `json:",omitempty"`
 
 	// Quantile: the fraction in [0,1]; 0 is min, 1 is max. Quantiles of one Family (> 0, numbered over the statement) are
 	// of the same rows: those between the ends are drawn together (docs/mechanisms.md, section 9).

@@ -38,6 +38,11 @@ type factor struct {
 // factors are by number of groups and power.
 var factors = memo[[2]int, *factor]{most: 64}
 
+func findFactor(n, eighths int) *factor {
+	f, _ := factors.find([2]int{n, eighths}, func() (*factor, error) { return newFactor(n, eighths), nil })
+	return f
+}
+
 // runningPowers is how many are compared, in eighths: from nearly independent noise to the square root.
 const runningPowers = 4
 
@@ -86,11 +91,16 @@ func (r *running) loss(n kernel, t task) loss.Running {
 	return m
 }
 
+// Runs says whether it allows noise for running totals.
+func (c Choice) Runs() bool {
+	return (c.Noise == "" || c.Noise == Gaussian) && (c.Bounding == "" || c.Bounding == Clamp) && c.Calibration != Paper
+}
+
 // addRunning compares such noise, where running totals are asked for and the policy allows it, at a finite order.
 func (p *Prepared) addRunning(c Choice) {
 	t, n := p.task, p.release.Running
 	if n < 2 || n > MostRunning || !t.g.atOrder() || p.release.Kind != Scalar || len(t.v) > 1 || t.step() <= 0 ||
-		c.Noise != "" && c.Noise != Gaussian || c.Bounding != "" && c.Bounding != Clamp || c.Calibration == Paper {
+		!c.Runs() {
 		return
 	}
 	var least *running
@@ -102,7 +112,11 @@ func (p *Prepared) addRunning(c Choice) {
 	if least == nil {
 		return
 	}
-	group := newKernel(Gaussian, kappaOf(Gaussian, math.Sqrt(least.variance()*least.group)))
+	each := least.group
+	if p.release.InChain() {
+		each = least.totals[p.release.Place-1]
+	}
+	group := newKernel(Gaussian, kappaOf(Gaussian, math.Sqrt(least.variance()*each)))
 	candidate, err := t.at(group, Clamp, Tight)
 	if err != nil {
 		return
@@ -116,13 +130,17 @@ func (p *Prepared) addRunning(c Choice) {
 	p.candidates = append(p.candidates, candidate)
 	if p.chosen = best(p.candidates); p.chosen == len(p.candidates)-1 {
 		p.running = least
+		if p.release.InChain() {
+			chosen := &p.candidates[p.chosen]
+			chosen.RMSEAverage = math.Sqrt(least.variance() * each)
+			chosen.RMSEWorst = chosen.RMSEAverage
+		}
 	}
 }
 
 // running calibrates such noise; nil: it is too wide for its sampler.
 func (t task) running(n, power int) *running {
-	f, _ := factors.find([2]int{n, power}, func() (*factor, error) { return newFactor(n, power), nil })
-	r, one := &running{factor: f}, newKernel(Gaussian, 1)
+	r, one := &running{factor: findFactor(n, power)}, newKernel(Gaussian, 1)
 	squared := r.loss(one, t).Squared()
 	cost := func(kappa float64) float64 { return squared * newKernel(Gaussian, kappa).law().Plain(t.g.Order, 1) }
 	lo := t.g.Epsilon / squared / max(t.g.Order, 2) / 2
@@ -146,7 +164,7 @@ func (r *running) error() float64 {
 }
 
 // Running says whether the noise is of all groups at once, drawn by DrawRunning.
-func (p *Prepared) Running() bool { return p.running != nil }
+func (p *Prepared) Running() bool { return p.running != nil && !p.release.InChain() }
 
 // DrawRunning draws the noise of all groups, which BoundPlain adds. order lists them, each once, as they are added
 // up: every stretch of the length that the release was prepared for by itself.

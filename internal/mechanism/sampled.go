@@ -33,7 +33,7 @@ func (r Range) intervals() []loss.Interval {
 func (r Release) unit() loss.Unit {
 	u := loss.Unit{
 		Delta: float64(max(r.Sensitivity, 1)), Total: float64(r.Total), Row: float64(max(r.Row, 1)),
-		Groups: float64(max(r.Groups, 1)), Squares: float64(r.Squares), Shared: r.Layered(),
+		Groups: float64(r.cells()), Squares: float64(r.Squares), Shared: r.Layered(),
 	}
 	if r.Total == 0 {
 		u.Total = u.Delta * u.Groups
@@ -101,6 +101,8 @@ func (p *Prepared) Verify(r Release) error {
 		return fmt.Errorf("it is made for a %s, not a %s", p.release.Kind, r.Kind)
 	case p.release.End != r.End || p.release.Extreme() != r.Extreme(): // which aim beside the rows
 		return errors.New("it is made for another end of the rows")
+	case p.release.Place != r.Place:
+		return errChain
 	case p.cube != nil:
 		return p.cube.verify(u, p.coordinate)
 	case p.running != nil:

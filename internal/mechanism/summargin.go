@@ -24,7 +24,7 @@ func normalQuantile(probability float64) float64 { return math.Sqrt2 * math.Erfi
 // distribution as wide, which it comes near to with n: distributions with longer tails than that come from above, and
 // others from below (docs/mechanisms.md, section 18).
 func (p *Prepared) SumMargin(n int, wrong float64) float64 {
-	if p.running != nil {
+	if p.Running() {
 		return p.running.margin(n, wrong)
 	}
 	return p.sumMargin(wrong) * math.Sqrt(float64(n))

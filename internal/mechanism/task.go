@@ -32,7 +32,7 @@ func oneGroup(v Range, delta float64, g Guarantee) task {
 // one unit moves them.
 func newTask(r Release, g Guarantee) (task, error) {
 	t := task{
-		delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups),
+		delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.cells()),
 		row: math.Max(1, float64(r.Row)), layered: r.Layered(), g: g,
 	}
 	if r.Total == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/certify"
@@ -139,6 +140,46 @@ func TestFamilies(t *testing.T) {
 			t.Fatal("no family")
 		}
 		change(p, k, &k.Histograms[0])
+		if err := gate.New(theWorld.schema, p).Err(); (err == nil) != (of == "") {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+}
+
+// TestChainsAreOfOneLayer: a chain is charged for what a unit moves all of its parts by, so certify has to find that these
+// read rows which exclude each other.
+func TestChainsAreOfOneLayer(t *testing.T) {
+	plan := func() *rewrite.Plan {
+		asked, err := theWorld.then().ask(
+			"SELECT ward, count(*), count(*) FILTER (WHERE minutes > 30), count(*) FILTER (WHERE minutes > 60) FROM visits GROUP BY ward", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return asked.plan
+	}
+	edit := func(old, now string) func(k *rewrite.Block) {
+		return func(k *rewrite.Block) {
+			if !strings.Contains(k.Measure.Text, old) {
+				t.Fatal(k.Measure.Text)
+			}
+			k.Measure.Text = strings.Replace(k.Measure.Text, old, now, 1)
+		}
+	}
+	for of, change := range map[string]func(k *rewrite.Block){
+		"":             func(*rewrite.Block) {},
+		"two layers":   func(k *rewrite.Block) { k.Releases[2].Layer = 7 },
+		"no layer":     func(k *rewrite.Block) { k.Releases[0].Layer = 0 },
+		"two places":   func(k *rewrite.Block) { k.Releases[0].Place = 1 },
+		"a part of it": func(k *rewrite.Block) { k.Releases[0].Chain, k.Releases[0].Place = 0, 0 },
+		"less in all":  func(k *rewrite.Block) { k.Releases[1].Total-- },
+		"all rows":     edit(` AND ((t1."minutes" OPERATOR(pg_catalog.>) 60)) IS NOT TRUE`, ""),
+		"fewer left":   edit("30)) IS NOT TRUE", "90)) IS NOT TRUE"),
+	} {
+		p := plan()
+		if of == "" && len(mechanism.Chains(p.Blocks[0].Releases)) != 1 {
+			t.Fatal("no chain")
+		}
+		change(&p.Blocks[0])
 		if err := gate.New(theWorld.schema, p).Err(); (err == nil) != (of == "") {
 			t.Errorf("%s: %v", of, err)
 		}

@@ -52,7 +52,7 @@ func (b *Block) sameReleases(of *Block) []int {
 	at := make([]int, len(b.Releases))
 	for i, r := range b.Question.Releases {
 		at[i] = slices.IndexFunc(of.Question.Releases, func(o release.Integer) bool { return o.Text == r.Text })
-		if at[i] < 0 || of.Releases[at[i]].Running > 0 { // whose noises are not independent
+		if at[i] < 0 || of.Releases[at[i]].Running > 0 && !of.Releases[at[i]].InChain() { // whose noises are not independent
 			return nil
 		}
 	}

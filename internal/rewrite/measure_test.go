@@ -278,6 +278,11 @@ func noiseless(k *rewrite.Block, e *exact, name string) []int64 {
 			out[i] = quantile(e.bins[name][i], r)
 		}
 	}
+	for _, members := range mechanism.Chains(k.Releases) {
+		for place, i := range members[1:] {
+			out[i] += out[members[place]]
+		}
+	}
 	for i, r := range k.Releases {
 		lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 		switch r.Kind {

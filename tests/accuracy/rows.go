@@ -24,6 +24,7 @@ var rows = []row{
 	{"fine", fineRow},
 	{"shown", shownRow},
 	{"running", runningRow},
+	{"nested", nestedRow},
 	{"single", singleRow},
 	{"variance", varianceRow},
 	{"quantiles", quantilesRow},

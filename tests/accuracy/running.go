@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // runningRow adds up months: of a year, patients by the month of their first visit, of which each is in one; and all
@@ -57,6 +58,74 @@ func runningRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		figures = append(figures, held)
 	}
 	return figures, nil
+}
+
+// nestedRow counts patients from an age on, at 4 and at 12 ages, in one statement; and as many counts of which none is
+// within another.
+func nestedRow(ctx context.Context, w *world, n int) ([]figure, error) {
+	var figures []figure
+	for _, ask := range []struct {
+		proxy      string
+		counts     int
+		epsilon    float64
+		last, mean float64
+	}{{renyi, 4, statementEpsilon, 1.3, 1.4}, {renyi, 12, statementEpsilon, 1.8, 1.9}, {pure, 12, 1, 1.5, 2}} {
+		q := question{proxy: ask.proxy, from: "patients"}
+		beside := q
+		for i := range ask.counts {
+			from := 20 + 36*i/ask.counts
+			q.aggregates = append(q.aggregates, fmt.Sprintf("count(*) FILTER (WHERE age >= %d)", from))
+			beside.aggregates = append(beside.aggregates, fmt.Sprintf("count(*) FILTER (WHERE age BETWEEN %d AND %d)", from, from+40))
+		}
+		r, err := w.ask(ctx, q, cheap*n, true)
+		if err != nil {
+			return nil, err
+		}
+		others, err := w.ask(ctx, beside, cheap*n, true)
+		if err != nil {
+			return nil, err
+		}
+		r = r.byColumn()
+		before := rootMeanSquare(others.byColumn().together())
+		widest := releases{answer{"0": r.truth["0"]}, r.released}
+		name := fmt.Sprintf("%s: %d counts of the form `%s`", conditions[ask.proxy], ask.counts, q.aggregates[0])
+		for _, of := range []struct {
+			what   string
+			goal   float64
+			errors []float64
+		}{{"the widest", ask.last, widest.errors(0, false)}, {"all", ask.mean, r.together()}} {
+			size := rootMeanSquare(of.errors)
+			f := newFigure(name, of.what+": RMSE", size)
+			f.laplace = math.Sqrt2 * float64(ask.counts) / ask.epsilon
+			f.gaussian = math.Sqrt(float64(ask.counts)) * gaussianSigma(ask.epsilon, budgetDelta)
+			ratio := before.value / size.value
+			gain := newFigure(name, of.what+": RMSE of counts that are not nested, over that",
+				estimate{ratio, ratio * math.Hypot(size.err/size.value, before.err/before.value)})
+			gain.least = of.goal
+			figures = append(figures, f, gain)
+		}
+		held := newFigure(name, fmt.Sprintf("share of %d announced intervals that hold the truth", cheap*n*ask.counts),
+			r.covered(0))
+		held.percent, held.least, held.most = true, 0.94, 0.98
+		figures = append(figures, held)
+	}
+	return figures, nil
+}
+
+// byColumn has a group for each column of answers of one row with intervals.
+func (r releases) byColumn() releases {
+	out := releases{truth: answer{}}
+	for i, x := range r.truth[""] {
+		out.truth[strconv.Itoa(i)] = []float64{x}
+	}
+	for _, a := range r.released {
+		columns := answer{}
+		for i := range r.truth[""] {
+			columns[strconv.Itoa(i)] = a[""][3*i : 3*i+3]
+		}
+		out.released = append(out.released, columns)
+	}
+	return out
 }
 
 // last has the last group alone.

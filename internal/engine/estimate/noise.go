@@ -38,7 +38,10 @@ func (s *Statement) Noise(block, release int) Noise {
 		Mechanism: string(chosen.Noise) + " " + string(chosen.Bounding), Geometry: "L1",
 		Scale: chosen.Scale * Step(r),
 	}
-	if p.Running() {
+	switch {
+	case r.InChain():
+		out.Mechanism = fmt.Sprintf("%s, jointly for %d nested counts", out.Mechanism, r.Running)
+	case p.Running():
 		out.Mechanism = fmt.Sprintf("%s, jointly for running totals of %d groups", out.Mechanism, r.Running)
 	}
 	if cube, _ := p.Joint(); cube != nil {

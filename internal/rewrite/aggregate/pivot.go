@@ -102,6 +102,11 @@ func (c *Call) rows() *expr.Expr {
 	return expr.And(conditions...)
 }
 
+// Implies says that every row that counts for one call over a relation counts for another.
+func Implies(b *relation.Base, src *relation.Relation, one, other *Call) bool {
+	return !b.MayBeForeign(src) && expr.Implies(one.rows(), other.rows())
+}
+
 // Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P12b). The server
 // of a foreign table, or of a partition that is one, may compare by rules of its own: of such rows nothing is proven.
 func Exclusions(b *relation.Base, src *relation.Relation, calls []*Call) func(i, j int) bool {

@@ -57,6 +57,12 @@ func Complement(a, b *Expr) bool {
 	return Disjoint(a, b) && contradict(&tries, claimOf(a, notTrue, query.Key, true), claimOf(b, notTrue, query.Key, true))
 }
 
+// Implies says that b is true of every row that a is true of; nil is true of every row. False: there is no proof.
+func Implies(a, b *Expr) bool {
+	tries := mostTries
+	return contradict(&tries, claimOf(a, isTrue, query.Key, false), claimOf(b, notTrue, query.Key, false))
+}
+
 // claimOf reads a condition; nil always holds.
 func claimOf(e *Expr, s sense, key func(query.Scalar) string, trustNull bool) *claim {
 	c := &claims{key: key, left: mostNodes, trustNull: trustNull}

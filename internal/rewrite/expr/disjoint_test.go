@@ -317,3 +317,40 @@ func condition(t testing.TB, scope Scope, text string) *Expr {
 	}
 	return e
 }
+
+// TestImplies: what is proven of conditions of which one is within the other, as those of a funnel.
+func TestImplies(t *testing.T) {
+	scope := collated(offlineScope(t))
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"i4 > 60", "i4 > 40", true},
+		{"i4 > 40", "i4 > 60", false},
+		{"i4 > 40", "i4 > 40", true},
+		{"i4 > 40", "i4 >= 40", true},
+		{"i4 >= 40", "i4 > 40", false},
+		{"i4 IS NOT NULL", "i4 > 40", false},
+		{"i4 > 40", "i4 IS NOT NULL", true},
+		{"NOT (i4 > 40)", "i4 IS NOT NULL", true},
+		{"(i4 > 40) IS NOT TRUE", "i4 IS NOT NULL", false},
+		{"b", "b OR i4 > 40", true},
+		{"b AND i4 > 40", "b", true},
+		{"b AND i4 > 40", "i4 > 40 AND b", true},
+		{"b AND i4 > 60", "b AND i4 > 40", true},
+		{"b AND i4 > 60", "i4 > 40", true},
+		{"b", "b AND i4 > 40", false},
+		{"t = 'a'", "t IN ('a', 'b')", true},
+		{"t IN ('a', 'b')", "t = 'a'", false},
+		{"ci = 'a'", "ci IN ('A', 'b')", false},
+		{"t = 'a'", "ci = 'a'", false},
+	} {
+		a, b := condition(t, scope, c.a), condition(t, scope, c.b)
+		if got := Implies(a, b); got != c.want {
+			t.Errorf("%s implies %s: %t", c.a, c.b, got)
+		}
+		if !Implies(a, nil) || Implies(nil, b) {
+			t.Errorf("%s, %s: what holds of all rows", c.a, c.b)
+		}
+	}
+}

@@ -42,7 +42,10 @@ type Planned struct {
 
 // add plans the blocks of a level, one for each grouping set.
 func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
-	planner := &release.Planner{Base: p.Base, Compared: l.compared, Every: l.every}
+	planner := &release.Planner{
+		Base: p.Base, Compared: l.compared, Every: l.every,
+		Nests: len(l.groups.sets) == 1 && len(l.withins) == 0 && len(l.windows) == 0,
+	}
 	u := placeholderRead{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
 	for _, w := range l.windows {
 		if !slices.Contains(u.summed, w.Call) {

@@ -50,7 +50,7 @@ func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Me
 	}
 	for i, m := range ms {
 		name := fmt.Sprintf("%s%d", prefix, i+1)
-		where := m.Where
+		where := m.Rows()
 		direct = append(direct, query.Output{X: m.Aggregate(release.Direct, where, rows), Name: name})
 		if where != nil {
 			where = c.name(where, false)

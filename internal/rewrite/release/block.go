@@ -268,6 +268,9 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 		return nil, err
 	}
 	k.families()
+	if b.Nests {
+		b.nest(k)
+	}
 	b.layer(k)
 	if b.Schema.Policy.Accounting.Method == policy.Pure {
 		k.sumsByRows()

@@ -30,7 +30,10 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		if r.Layer > 0 {
 			line += fmt.Sprintf(", disjoint rows %d", r.Layer)
 		}
-		if r.Running > 0 {
+		switch {
+		case r.InChain():
+			line += fmt.Sprintf(", nested %d of %d", r.Place, r.Running)
+		case r.Running > 0:
 			line += fmt.Sprintf(", for running totals of %d groups", r.Running)
 		}
 		if r.Margin > 0 {

@@ -18,6 +18,7 @@ type Measurement struct {
 	row      *summand     // nil: rows are counted
 	argument query.Scalar // of a sum
 	Where    query.Scalar // condition of the rows; nil: all
+	less     query.Scalar // rows that fulfil this, too, are left out: another counts them (nested.go); nil: none are
 	lo, Hi   int64
 	Distinct query.Scalar // each value of this counts once, in at most Hi pairs of a value and a group for a unit
 	Count    int          // of a sum given its count: the release of that count
@@ -154,7 +155,19 @@ func (m *Measurement) Integer() query.Scalar {
 	return m.row.sql(Direct, 0)
 }
 
+// Rows is the condition of the rows that are read; nil: all.
+func (m *Measurement) Rows() query.Scalar {
+	if m.less == nil {
+		return m.Where
+	}
+	left := query.F("({}) IS NOT TRUE", m.less)
+	if m.Where == nil {
+		return left
+	}
+	return query.All(query.F("({})", m.Where), left)
+}
+
 // CountsRows reports whether the integer is the number of rows where condition holds.
 func (m *Measurement) CountsRows(condition query.Scalar) bool {
-	return m.Counts() && query.Equal(m.Where, condition)
+	return m.Counts() && m.less == nil && query.Equal(m.Where, condition)
 }

@@ -24,8 +24,9 @@ func (b *Planner) layer(k *Block) {
 	quantiles := k.boundTogether(disjoint)
 	var layers [][]int // of releases
 	kinds := []string{}
-	at := map[int]int{}    // the layer of a release
-	first := map[int]int{} // of a family: its first member
+	at := map[int]int{} // the layer of a release
+	type together struct{ family, chain int }
+	first := map[together]int{} // its first member
 	for i := range k.Releases {
 		kind := quantiles[i]
 		if kind == "" {
@@ -34,12 +35,13 @@ func (b *Planner) layer(k *Block) {
 		if kind == "" {
 			continue
 		}
-		if r := k.Releases[i]; r.InFamily() {
-			if j, known := first[r.Family]; known { // a family is in one layer: it reads the rows of one condition
+		if r := k.Releases[i]; r.InFamily() || r.InChain() {
+			of := together{r.Family, r.Chain}
+			if j, known := first[of]; known { // they are in one layer: they read the rows of one condition
 				layers[at[j]], at[i] = append(layers[at[j]], i), at[j]
 				continue
 			}
-			first[r.Family] = i
+			first[of] = i
 		}
 		l := 0
 		for l < len(layers) && (kinds[l] != kind || !disjoint(i, layers[l])) {
@@ -52,7 +54,8 @@ func (b *Planner) layer(k *Block) {
 	}
 	number := 0
 	for _, members := range layers {
-		if !slices.ContainsFunc(members, func(i int) bool { return !k.sameFamily(i, members[0]) }) {
+		if !k.Releases[members[0]].InChain() &&
+			!slices.ContainsFunc(members, func(i int) bool { return !k.sameFamily(i, members[0]) }) {
 			continue
 		}
 		number++
@@ -110,7 +113,7 @@ func (k *Block) sameFamily(i, j int) bool {
 // layerKind names the kind of a release's layer: releases of one kind are bounded together if they are disjoint. Empty:
 // of none. at has the layers of the releases before it.
 func (k *Block) layerKind(i int, at map[int]int) string {
-	if k.reads[i] == nil || k.reads[i].Filter == nil {
+	if k.reads[i] == nil || k.reads[i].Filter == nil && !k.Releases[i].InChain() {
 		return ""
 	}
 	if k.oneRow() {

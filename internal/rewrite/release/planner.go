@@ -13,6 +13,7 @@ type Planner struct {
 	*relation.Base
 	Compared bool // the statement asks of the block's count whether there are rows
 	Every    bool // it reads every group, also those without rows
+	Nests    bool // counts may be chains: nothing asks for a margin of one of them, or for sums of its groups
 }
 
 // measured returns the integer form of an argument of a block's aggregate, and notes where the policy bounds its sum

@@ -40,8 +40,11 @@ func (k *Block) weigh(calls []*aggregate.Call) {
 	}
 	for _, c := range calls {
 		w := c.Work()
-		if len(c.Fractions) > 0 {
+		switch {
+		case len(c.Fractions) > 0:
 			w = w.Repeated(together)
+		case slices.ContainsFunc(k.Measurements, func(m Measurement) bool { return m.less != nil }):
+			w = w.Repeated(2) // the next of a chain prints its condition, too
 		}
 		r.AddWork(w, r.MaxRowsPerUnit)
 	}
