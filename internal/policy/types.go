@@ -29,6 +29,7 @@ type Policy struct {
 	Auth           Auth
 	Budget         *Budget // all analysts together; nil: none
 	Profile        *Budget // of `dpproxy profile`; nil: none of its own
+	Synthetic      *Budget `yaml:"-"` // of `dpproxy synthesize`; nil: there is no twin
 	Metrics        string  `yaml:"-"` // listen address; empty: none
 	AnalystMetrics bool    `yaml:"-"` // also with the names of analysts
 	Log            Log
@@ -134,8 +135,14 @@ type Budget struct {
 	Every          time.Duration
 }
 
-// ProfileAccount is the name under which the ledger keeps what `dpproxy profile` spends. No analyst has it.
-const ProfileAccount = "*profile"
+// Names under which the ledger keeps what `dpproxy profile` and `dpproxy synthesize` spend. No analyst has one.
+const (
+	ProfileAccount   = "*profile"
+	SyntheticAccount = "*synthetic"
+)
+
+// OwnAccounts are those that commands charge.
+var OwnAccounts = []string{ProfileAccount, SyntheticAccount}
 
 // Tracing says where traces of statements go.
 type Tracing struct {
