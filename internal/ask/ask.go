@@ -13,8 +13,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -183,16 +181,12 @@ func read(ctx context.Context, bound session.Bound) ([][][]byte, error) {
 	}
 }
 
-// Divide returns the ε at which a statement takes a part of what one at epsilon does, which is a whole of the room, so
-// that statements whose parts add up to 1 cost what that one does (docs/budget.md, «What a statement costs»).
-func Divide(method policy.Method, room accounting.Room, whole, epsilon, part float64) float64 {
-	if method == policy.Pure {
-		return epsilon * part
-	}
-	low, high := 0.0, epsilon
+// Divide returns the ε of up to most at which a statement takes a share of what share measures, which grows with ε.
+func Divide(share func(epsilon float64) float64, most, want float64) float64 {
+	low, high := 0.0, most
 	for range 60 {
 		middle := (low + high) / 2
-		if taken, _ := room.Share(mechanism.LaplaceCurve(middle)); taken <= part*whole {
+		if share(middle) <= want {
 			low = middle
 		} else {
 			high = middle

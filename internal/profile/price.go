@@ -29,11 +29,16 @@ type shares struct {
 // among gives each question its ε, of a part of the price, by their weights and those of what follows from them.
 func (s shares) among(list []*question, part float64) func(*question) float64 {
 	total := weight(list)
-	room := accounting.RoomOf(ledger.ConfigOf(s.policy), policy.ProfileAccount)
-	whole, _ := room.Share(mechanism.LaplaceCurve(s.epsilon))
-	return func(q *question) float64 {
-		return ask.Divide(s.policy.Accounting.Method, room, whole, s.epsilon, part*q.weight/total)
+	share := func(epsilon float64) float64 { return epsilon / s.epsilon }
+	if s.policy.Accounting.Method != policy.Pure {
+		room := accounting.RoomOf(ledger.ConfigOf(s.policy), policy.ProfileAccount)
+		share = func(epsilon float64) float64 {
+			taken, _ := room.Share(mechanism.LaplaceCurve(epsilon))
+			return taken
+		}
 	}
+	whole := share(s.epsilon)
+	return func(q *question) float64 { return ask.Divide(share, s.epsilon, whole*part*q.weight/total) }
 }
 
 // weight is that of questions and of what follows from them at most.

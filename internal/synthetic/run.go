@@ -1,0 +1,96 @@
+package synthetic
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/dpproxy/dpproxy/internal/ask"
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
+)
+
+// Options say what to make, and for how much.
+type Options struct {
+	Tables []string      // and what they hang on; nil: every private table
+	Budget policy.Budget // of everything together
+	Seed   uint64        // of what is drawn
+}
+
+// Result is what was charged, and how large what was made is.
+type Result struct {
+	Statements int
+	Balance    ledger.Balance
+	Rows       []int // of each table
+	Tables     []policy.Name
+}
+
+// Run asks for counts and hands the tables that are drawn by them to a sink. Where asking fails, what was charged stays
+// charged, and the sink is left as it is.
+func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink, log *slog.Logger) (*Result, error) {
+	w := ask.As(policy.SyntheticAccount, p, o.Budget, o.Budget.Epsilon)
+	w.Tables = nil
+	for _, t := range p.Tables {
+		c := *t
+		c.Epsilon, c.EpsilonMax, c.MaxGroupsPerUnit = o.Budget.Epsilon, o.Budget.Epsilon, 0
+		w.Tables = append(w.Tables, &c)
+	}
+	s, b, err := begin(ctx, w, o, log)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	a, err := ask.New(ctx, policy.SyntheticAccount, w, b, l)
+	if err != nil {
+		return nil, err
+	}
+	var done charges
+	s.ask = asking(a, s.price, &done)
+	if err := s.run(ctx); err != nil {
+		return nil, err
+	}
+	all := s.draw(o.Seed)
+	rows, err := s.rows(all)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Statements: done.statements, Balance: done.balance}
+	for _, t := range s.tables {
+		if t.relation != nil {
+			r.Tables, r.Rows = append(r.Tables, t.name), append(r.Rows, all[t].n)
+		}
+	}
+	return r, to.Replace(ctx, rows)
+}
+
+// begin compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.
+func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (*survey, *backend.Backend, error) {
+	b, err := backend.Open(ctx, p, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := func() (*survey, error) {
+		found, err := provision.CheckLive(ctx, p, b)
+		if err != nil {
+			return nil, err
+		}
+		if err := found.Err(); err != nil {
+			return nil, err
+		}
+		schema, err := b.Schema(ctx)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := newPlan(p, schema, o.Tables)
+		if err != nil {
+			return nil, err
+		}
+		return &survey{plan: plan, price: priceOf(p, o.Budget), found: map[*table]*findings{}}, nil
+	}()
+	if err != nil {
+		b.Close()
+		return nil, nil, err
+	}
+	return s, b, nil
+}
