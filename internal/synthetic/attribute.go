@@ -63,9 +63,16 @@ type bins struct {
 	n  int
 }
 
+// listedBins is how many listed values are not merged: whatever order they have, it says nothing.
+const listedBins = 12
+
 // merge makes bins of neighbouring cells, with about the same part of the weights each; NULL is one of its own.
-func merge(weights []float64, most int) bins {
+func merge(a *attribute, most int) bins {
+	weights := a.weights()
 	last := len(weights) - 1
+	if a.grid == nil {
+		most = max(most, listedBins)
+	}
 	b := bins{of: make([]int, len(weights))}
 	total := 0.0
 	for _, w := range weights[:last] {
@@ -86,7 +93,7 @@ func merge(weights []float64, most int) bins {
 	return b
 }
 
-// weights say how finely cells are told apart: by their rows, and of a number as much by what they add up to.
+// weights say how finely cells are told apart: by their rows, and of a number half as much by what they add up to.
 func (a *attribute) weights() []float64 {
 	rows, sum := 0.0, 0.0
 	sizes := make([]float64, len(a.masses))
@@ -100,7 +107,7 @@ func (a *attribute) weights() []float64 {
 	for cell, n := range a.masses {
 		out[cell] = n / max(rows, 1)
 		if sum > 0 {
-			out[cell] += sizes[cell] / sum
+			out[cell] += sizes[cell] / sum / 2
 		}
 	}
 	return out

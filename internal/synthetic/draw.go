@@ -16,6 +16,7 @@ type drawn struct {
 	parents []int32 // rows of the parent; nil: it has none
 	cells   map[*attribute][]uint16
 	random  *rand.Rand
+	again   bool // a row is made again: what was drawn for it cannot be
 }
 
 // draw draws the rows of all tables. The same answers and seed give the same rows.
@@ -59,6 +60,18 @@ func (a *attribute) step(r *rand.Rand, cell uint16) int64 {
 	return from + r.Int64N(a.end(int(cell))-from)
 }
 
+// any draws a cell of a grid by its rows.
+func (a *attribute) any(r *rand.Rand) uint16 {
+	masses := a.masses[:len(a.starts)]
+	x := r.Float64() * model.Sum(masses)
+	for cell, mass := range masses {
+		if x -= mass; x < 0 {
+			return uint16(cell)
+		}
+	}
+	return uint16(len(masses) - 1)
+}
+
 // attribute draws the cells of an attribute, given those of another one of the row or of its parent's.
 func (d *drawn) attribute(parent *drawn, p pair, e model.Edge) {
 	all := model.Counts{Rows: 1, Columns: p.to.size(), At: p.to.masses}
@@ -75,8 +88,8 @@ func (d *drawn) attribute(parent *drawn, p pair, e model.Edge) {
 	}
 	given := p.fromBins.values(from)
 	rows := model.Tally(given, p.fromBins.n)
-	columns := p.toBins.sums(model.Nearest(p.to.masses, float64(d.n)))
-	bins := model.Draw(d.random, given, model.Fit(p.counts, rows, columns))
+	columns := model.Scaled(p.toBins.sums(p.to.masses), float64(d.n))
+	bins := model.Draw(d.random, given, model.Fit(model.Shrink(p.counts, columns, p.asked.noise), rows, columns))
 	within := model.New(p.toBins.n, p.to.size())
 	for cell, mass := range p.to.masses {
 		within.Row(p.toBins.of[cell])[cell] = mass

@@ -85,6 +85,7 @@ func (d *drawn) all(writers []writer) iter.Seq[[][]byte] {
 		}
 		for n := range d.n {
 			for try := range tries {
+				d.again = try > 0
 				for i, w := range writers {
 					row[i] = w(n)
 				}
@@ -94,7 +95,6 @@ func (d *drawn) all(writers []writer) iter.Seq[[][]byte] {
 					}
 					break
 				}
-				_ = try
 			}
 		}
 	}
@@ -130,7 +130,11 @@ func (p *plan) writer(d *drawn, all map[*table]*drawn, c *rewrite.RelationColumn
 			if int(cells[row]) == len(a.starts) && !c.NotNull {
 				return nil
 			}
-			return []byte(a.grid.text(a.step(d.random, min(cells[row], uint16(len(a.starts)-1)))))
+			cell := min(cells[row], uint16(len(a.starts)-1))
+			if d.again {
+				cell = a.any(d.random)
+			}
+			return []byte(a.grid.text(a.step(d.random, cell)))
 		}, nil
 	}
 	return func(row int) []byte {

@@ -2,11 +2,13 @@ package synthetic
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/dpproxy/dpproxy/internal/ask"
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/provision"
 )
@@ -34,6 +36,9 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 	for _, t := range p.Tables {
 		c := *t
 		c.Epsilon, c.EpsilonMax, c.MaxGroupsPerUnit = o.Budget.Epsilon, o.Budget.Epsilon, 0
+		if p.Accounting.Method == policy.RDP { // of one kind: parts of the budget add up
+			c.Mechanism = mechanism.Choice{Noise: mechanism.Gaussian}
+		}
 		w.Tables = append(w.Tables, &c)
 	}
 	s, b, err := begin(ctx, w, o, log)
@@ -93,4 +98,32 @@ func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (
 		return nil, nil, err
 	}
 	return s, b, nil
+}
+
+// Outline says what would be asked, a line for each round, with the price of each statement. It asks nothing: pairs of
+// the tree are among those that are named, and what they cost follows from how many rows there are.
+func Outline(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) ([]string, error) {
+	s, b, err := begin(ctx, p, o, log)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	lines := []string{fmt.Sprintf("epsilon %g, delta %g, for all of it together", o.Budget.Epsilon, o.Budget.Delta)}
+	for _, c := range s.look() {
+		lines = append(lines, fmt.Sprintf("%s, at epsilon %.3g", c.what, s.price.at(c.part)))
+	}
+	lines = append(lines, fmt.Sprintf("and for %.0f %% of the budget, in parts that follow from these numbers of rows:",
+		100*(1-lookPart)))
+	for _, t := range s.tables {
+		for _, a := range t.attributes {
+			lines = append(lines, fmt.Sprintf("%s by %s", t, a.name()))
+		}
+		given := s.given(t)
+		if n := s.pairsOf(t); n > 0 {
+			lines = append(lines, fmt.Sprintf(
+				"%s by each of %d pairs of these and of %d columns of what it hangs on; then %d of the pairs more finely",
+				t, n, len(given), len(t.attributes)-1+min(1, len(given))))
+		}
+	}
+	return lines, nil
 }

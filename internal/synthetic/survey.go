@@ -145,14 +145,14 @@ func (s *survey) singles() []*count {
 			part *= singlePart
 		}
 		for _, a := range t.attributes {
-			list = append(list, single(t, a, f, part))
+			list = append(list, s.single(t, a, f, part))
 		}
 	}
 	return list
 }
 
 // single asks counts by one attribute. Of listed values the answer says what they are.
-func single(t *table, a *attribute, f *findings, part float64) *count {
+func (s *survey) single(t *table, a *attribute, f *findings, part float64) *count {
 	b := a.single()
 	key, bin := a.key("t", b)
 	c := &count{
@@ -174,9 +174,29 @@ func single(t *table, a *attribute, f *findings, part float64) *count {
 				masses[at] = numberIn(row[1])
 			}
 		}
-		a.masses = model.Nearest(masses, f.rows)
+		if a.grid == nil {
+			a.masses = model.Nearest(masses, f.rows)
+		} else {
+			a.masses = s.settle(a, masses, f.rows, c.noise)
+		}
 	}
 	return c
+}
+
+// settle has what noise put into empty cells of a grid near to cells that have rows, all of them add up to rows, and
+// numbers of rows to those that were counted.
+func (s *survey) settle(a *attribute, masses []float64, rows, noise float64) []float64 {
+	n := len(a.starts)
+	widths, sizes := make([]float64, n), make([]float64, n)
+	for cell, from := range a.starts {
+		widths[cell] = float64(a.end(cell) - from)
+		sizes[cell] = float64(from+a.end(cell)-1) / 2
+	}
+	cells := model.Scaled(append(model.Smooth(masses[:n], widths, noise), masses[n]), rows)
+	if a.rows != nil {
+		copy(cells, model.Tilt(cells[:n], sizes, s.found[a.rows].rows))
+	}
+	return cells
 }
 
 // divide chooses how many rows of a unit count, and how tables share the price. Noise is a unit's rows times what a
@@ -205,7 +225,7 @@ const heavy = 0.25
 
 // rowsThatCount are those of one unit: where more would add more noise than there is in the rows that are left out.
 func (s *survey) rowsThatCount(t *table, f *findings) int {
-	epsilon := s.price.at((1 - singlePart - coarsePart) / float64(max(1, len(t.attributes)*len(s.tables))))
+	epsilon := s.price.at(singlePart / float64(max(1, len(t.attributes)*len(s.tables))))
 	best, least := t.policy.MaxRowsPerUnit, math.Inf(1)
 	for _, most := range f.starts {
 		left, all := 0.0, 0.0
@@ -213,8 +233,8 @@ func (s *survey) rowsThatCount(t *table, f *findings) int {
 			all += f.units[i] * float64(x)
 			left += f.units[i] * math.Max(0, float64(x-most))
 		}
-		const cells = 150
-		e := heavy*left/math.Max(all, 1) + 0.4*cells*float64(most)/epsilon/math.Max(f.rows, 1)
+		const cells = 60
+		e := heavy*left/math.Max(all, 1) + 0.4*noiseOf*cells*float64(most)/epsilon/math.Max(f.rows, 1)
 		if e < least {
 			best, least = int(most), e
 		}
@@ -272,7 +292,7 @@ func (s *survey) pair(t *table, from, to *attribute, parents bool, part float64,
 	if parents {
 		as, parent = "p", from
 	}
-	p := pair{from: from, to: to, fromBins: merge(from.weights(), bound), toBins: merge(to.weights(), bound)}
+	p := pair{from: from, to: to, fromBins: merge(from, bound), toBins: merge(to, bound)}
 	a, binA := from.key(as, p.fromBins)
 	b, binB := to.key("t", p.toBins)
 	p.counts = model.New(p.fromBins.n, p.toBins.n)
