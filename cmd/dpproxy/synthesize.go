@@ -52,8 +52,8 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.say("synthesize: %d statements asked; %s of its budget is spent, %s left", made.Statements,
 		ledger.Percent(made.Balance.ShareSpent), ledger.PercentLeft(made.Balance.ShareLeft))
-	for i, name := range made.Tables {
-		fmt.Fprintf(s.out, "%s: %d rows\n", name, made.Rows[i])
+	for _, t := range made.Tables {
+		fmt.Fprintf(s.out, "%s: %d rows\n", t.Name, t.Rows)
 	}
 	return nil
 }

@@ -20,12 +20,24 @@ type Options struct {
 	Seed   uint64        // of what is drawn
 }
 
-// Result is what was charged, and how large what was made is.
+// Result is what was charged, and what was made of it.
 type Result struct {
 	Statements int
 	Balance    ledger.Balance
-	Rows       []int // of each table
-	Tables     []policy.Name
+	Tables     []Made
+}
+
+// Made is a table of the twin.
+type Made struct {
+	Name  policy.Name
+	Rows  int
+	Pairs []Pair
+}
+
+// Pair is a column that was drawn by another one of the row, or of the row that it hangs on.
+type Pair struct {
+	From, To string
+	OfParent bool
 }
 
 // Run asks for counts and hands the tables that are drawn by them to a sink. Where asking fails, what was charged stays
@@ -63,7 +75,7 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 	r := &Result{Statements: done.statements, Balance: done.balance}
 	for _, t := range s.tables {
 		if t.relation != nil {
-			r.Tables, r.Rows = append(r.Tables, t.name), append(r.Rows, all[t].n)
+			r.Tables = append(r.Tables, Made{t.name, all[t].n, s.chosen(t)})
 		}
 	}
 	return r, to.Replace(ctx, rows)
