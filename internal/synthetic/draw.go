@@ -16,6 +16,7 @@ type drawn struct {
 	parents []int32 // rows of the parent; nil: it has none
 	cells   map[*attribute][]uint16
 	random  *rand.Rand
+	left    int  // rows that are left out, as they have the keys of others
 	again   bool // a row is made again: what was drawn for it cannot be
 }
 

@@ -84,17 +84,18 @@ func (d *drawn) all(writers []writer) iter.Seq[[][]byte] {
 			return true
 		}
 		for n := range d.n {
-			for try := range tries {
+			made := false
+			for try := 0; try < tries && !made; try++ {
 				d.again = try > 0
 				for i, w := range writers {
 					row[i] = w(n)
 				}
-				if len(keys) == 0 || fresh() {
-					if !yield(row) {
-						return
-					}
-					break
-				}
+				made = len(keys) == 0 || fresh()
+			}
+			if !made {
+				d.left++
+			} else if !yield(row) {
+				return
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func (p *plan) writer(d *drawn, all map[*table]*drawn, c *rewrite.RelationColumn
 		return p.counted(c, func(row int) int { return row })
 	}
 	at := slices.IndexFunc(d.attributes, func(a *attribute) bool { return a.column == c })
-	if at < 0 {
+	if at < 0 || d.attributes[at].grid == nil && len(d.attributes[at].values) == 0 { // a domain without values
 		return d.madeUp(p.schema, c, nil)
 	}
 	a := d.attributes[at]

@@ -72,13 +72,16 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 	if err != nil {
 		return nil, err
 	}
+	if err := to.Replace(ctx, rows); err != nil {
+		return nil, err
+	}
 	r := &Result{Statements: done.statements, Balance: done.balance}
 	for _, t := range s.tables {
 		if t.relation != nil {
-			r.Tables = append(r.Tables, Made{t.name, all[t].n, s.chosen(t)})
+			r.Tables = append(r.Tables, Made{t.name, all[t].n - all[t].left, s.chosen(t)})
 		}
 	}
-	return r, to.Replace(ctx, rows)
+	return r, nil
 }
 
 // begin compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.

@@ -3,10 +3,15 @@ package synthetic
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // canary is a text that each private text column has, and rare a number that one row has.
@@ -64,7 +69,7 @@ tables:
     columns: {person_name: {}, minute: {bounds: [0, 1439]}, agent: {}}
 `
 
-func newShop(t *testing.T) *world {
+func newShop(t *testing.T, rows string) *world {
 	run := func(sql string) func(string) error {
 		return func(dsn string) error {
 			conn, err := pgx.Connect(context.Background(), dsn)
@@ -76,14 +81,14 @@ func newShop(t *testing.T) *world {
 			return err
 		}
 	}
-	return newWorld(t, shopPolicy, run(shopSchema+shopRows), run(shopSchema))
+	return newWorld(t, shopPolicy, run(shopSchema+rows), run(shopSchema))
 }
 
 // TestNoRowIsInTheTwin: no text of a private row, and no number that few have, is anywhere in the twin, whose keys and
 // constraints hold; and it is the same for the same answers and seed.
 func TestNoRowIsInTheTwin(t *testing.T) {
 	ctx := context.Background()
-	w := newShop(t)
+	w := newShop(t, shopRows)
 	r, err := Run(ctx, w.policy, w.ledger, Options{Budget: budget, Seed: 1}, w.sink, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -125,5 +130,42 @@ func TestNoRowIsInTheTwin(t *testing.T) {
 		} else {
 			t.Logf("%s: %.1f %%", sql, 100*x)
 		}
+	}
+}
+
+// TestEmptyTablesHaveATwin: of tables without rows a twin has few rows, whatever noise says, and no error tells.
+func TestEmptyTablesHaveATwin(t *testing.T) {
+	w := newShop(t, "")
+	r, err := Run(context.Background(), w.policy, w.ledger, Options{Budget: budget}, w.sink, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range r.Tables {
+		if made.Rows > 5000 { // of noise with a standard deviation of some hundred rows
+			t.Errorf("%s has %d rows", made.Name, made.Rows)
+		}
+	}
+}
+
+// TestPureTwins: parts of a plain sum of ε add up to it, and no more is charged.
+func TestPureTwins(t *testing.T) {
+	w := newShop(t, "INSERT INTO person SELECT i, i, i, NULL, NULL, gen_random_uuid(), '{}', NULL, '{}', 1.7, '1980-01-01', true FROM generate_series(1, 100) i")
+	w.policy.Accounting = policy.Accounting{Method: policy.Pure}
+	w.policy.Synthetic = &policy.Budget{Epsilon: 3}
+	for _, a := range w.policy.Analysts {
+		a.Budget.Delta = 0
+	}
+	l, err := admin.OpenAccount(context.Background(), "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount,
+		ledger.ConfigOf(w.policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r, err := Run(context.Background(), w.policy, l, Options{Budget: *w.policy.Synthetic}, w.sink, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Balance.EpsilonSpent > 3 || r.Balance.EpsilonSpent < 2.9 {
+		t.Errorf("ε %g is spent of 3", r.Balance.EpsilonSpent)
 	}
 }
