@@ -61,6 +61,14 @@ func (a *attribute) step(r *rand.Rand, cell uint16) int64 {
 	return from + r.Int64N(a.end(int(cell))-from)
 }
 
+// released are the counts that were released, for as many rows as columns have: some of a unit's do not count, and those
+// that noise may have made have what is left of them.
+func (p pair) released(columns []float64) model.Counts {
+	c := model.Shrink(p.counts, columns, p.asked.noise)
+	c.At = model.Scaled(c.At, model.Sum(columns))
+	return c
+}
+
 // any draws a cell of a grid by its rows.
 func (a *attribute) any(r *rand.Rand) uint16 {
 	masses := a.masses[:len(a.starts)]
@@ -90,7 +98,7 @@ func (d *drawn) attribute(parent *drawn, p pair, e model.Edge) {
 	given := p.fromBins.values(from)
 	rows := model.Tally(given, p.fromBins.n)
 	columns := model.Scaled(p.toBins.sums(p.to.masses), float64(d.n))
-	bins := model.Draw(d.random, given, model.Fit(model.Shrink(p.counts, columns, p.asked.noise), rows, columns))
+	bins := model.Draw(d.random, given, model.Fit(p.released(columns), rows, columns))
 	within := model.New(p.toBins.n, p.to.size())
 	for cell, mass := range p.to.masses {
 		within.Row(p.toBins.of[cell])[cell] = mass

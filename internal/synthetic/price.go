@@ -17,7 +17,7 @@ type price struct {
 // rounding is a part too small to be seen, so that parts that are rounded up fit into a budget that they fill.
 const rounding = 1e-6
 
-// priceOf shares a budget at the order where many small statements take least of it: their divergences add up there.
+// priceOf shares a budget. What statements take of it adds up where all have noise of one kind.
 func priceOf(p *policy.Policy, budget policy.Budget) price {
 	if p.Accounting.Method == policy.Pure {
 		return price{budget.Epsilon, func(epsilon float64) float64 { return epsilon / budget.Epsilon }}
@@ -25,13 +25,9 @@ func priceOf(p *policy.Policy, budget policy.Budget) price {
 	config := ledger.ConfigOf(p)
 	config.Analysts = map[string]policy.Budget{policy.SyntheticAccount: budget}
 	room := accounting.RoomOf(config, policy.SyntheticAccount)
-	_, order := room.Share(mechanism.LaplaceCurve(budget.Epsilon / 30))
 	return price{budget.Epsilon, func(epsilon float64) float64 {
-		curve := mechanism.LaplaceCurve(epsilon)
-		if order == accounting.Infinite {
-			return curve.Pure / room.Pure
-		}
-		return curve.Renyi[order] / room.At(order)
+		share, _ := room.Share(mechanism.LaplaceCurve(epsilon))
+		return share
 	}}
 }
 

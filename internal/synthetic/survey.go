@@ -127,7 +127,8 @@ func (s *survey) single(t *table, a *attribute, f *findings, part float64) *coun
 			}
 		}
 		if a.grid == nil {
-			a.masses = model.Nearest(masses, f.rows)
+			a.masses = model.Nearest(masses, min(f.rows, model.Sum(masses)))
+			a.masses = model.Scaled(a.masses, f.rows) // some rows of a unit do not count
 		} else {
 			a.masses = s.settle(a, masses, f.rows, c.noise)
 		}
