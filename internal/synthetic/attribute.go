@@ -52,8 +52,8 @@ func (a *attribute) from(as string) string {
 	if a.rows == nil {
 		return ""
 	}
-	return fmt.Sprintf(" LEFT JOIN (SELECT %[1]s AS k, count(*) AS n FROM %[2]s AS c GROUP BY 1) AS %[3]s ON %[3]s.k = %[4]s",
-		quoted("c", a.rows.link), quoted(a.rows.name.Schema, a.rows.name.Relation), quoted(a.name()),
+	return fmt.Sprintf(
+		" LEFT JOIN (SELECT %[1]s AS k, count(*) AS n FROM %[2]s AS c GROUP BY 1) AS %[3]s ON %[3]s.k = %[4]s", quoted("c", a.rows.link), quoted(a.rows.name.Schema, a.rows.name.Relation), quoted(a.name()),
 		quoted(as, a.rows.key))
 }
 

@@ -72,7 +72,8 @@ func TestClinic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d statements, ε %.3f spent, %s in all, %s to write", r.Statements, r.Balance.EpsilonSpent, time.Since(began), sink.took)
+	t.Logf("%d statements, ε %.3f spent, %s in all, %s to write", r.Statements, r.Balance.EpsilonSpent, time.Since(began),
+		sink.took)
 	rows := 0
 	for i, c := range clinicTables {
 		rows += r.Tables[i].Rows

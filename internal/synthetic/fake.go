@@ -12,10 +12,14 @@ import (
 
 // Words that values are made up of.
 var (
-	given  = strings.Fields("Ada Ben Carla David Elif Felix Grace Hugo Ines Jonas Kofi Lina Marco Nora Omar Pia Rosa Theo Uma Yuki")
-	family = strings.Fields("Andersen Brown Costa Dubois Fischer Garcia Hansen Ivanov Kim Kumar Lopez Martin Novak Okafor Patel Rossi Sato Silva Tran Weber")
-	places = strings.Fields("Ashford Brookfield Clearwater Dunmore Eastham Fairview Glenwood Hillcrest Kingsley Lakeside Milton Northgate Oakdale Riverton Sunnyside")
-	things = strings.Fields("amber birch cedar delta ember fern grove harbor iris juniper kestrel lumen maple nectar opal pebble quartz river sable tundra")
+	given = strings.Fields(`Ada Ben Carla David Elif Felix Grace Hugo Ines Jonas Kofi Lina Marco Nora Omar Pia Rosa Theo
+		Uma Yuki`)
+	family = strings.Fields(`Andersen Brown Costa Dubois Fischer Garcia Hansen Ivanov Kim Kumar Lopez Martin Novak Okafor
+		Patel Rossi Sato Silva Tran Weber`)
+	places = strings.Fields(`Ashford Brookfield Clearwater Dunmore Eastham Fairview Glenwood Hillcrest Kingsley Lakeside
+		Milton Northgate Oakdale Riverton Sunnyside`)
+	things = strings.Fields(`amber birch cedar delta ember fern grove harbor iris juniper kestrel lumen maple nectar opal
+		pebble quartz river sable tundra`)
 )
 
 // texts make up a text by words of a column's name; the first that fits does.
@@ -26,7 +30,9 @@ var texts = []struct {
 	{"mail", func(r *rand.Rand) string {
 		return strings.ToLower(pick(r, given)+"."+pick(r, family)) + fmt.Sprintf("%d@example.org", r.IntN(1000))
 	}},
-	{"phone tel mobile fax", func(r *rand.Rand) string { return fmt.Sprintf("+1 555 01%02d %04d", r.IntN(100), r.IntN(10000)) }},
+	{"phone tel mobile fax", func(r *rand.Rand) string {
+		return fmt.Sprintf("+1 555 01%02d %04d", r.IntN(100), r.IntN(10000))
+	}},
 	{"first given", func(r *rand.Rand) string { return pick(r, given) }},
 	{"last family surname", func(r *rand.Rand) string { return pick(r, family) }},
 	{"street address", func(r *rand.Rand) string { return fmt.Sprintf("%d %s Road", 1+r.IntN(200), pick(r, places)) }},
@@ -42,12 +48,12 @@ func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
 
 // constants are values of types that none is made up of.
 var constants = map[uint32]string{
-	pgtype.JSONOID: "{}", pgtype.JSONBOID: "{}", pgtype.ByteaOID: `\x`, pgtype.InetOID: "192.0.2.1", pgtype.CIDROID: "192.0.2.0/24",
-	pgtype.MacaddrOID: "02:00:00:00:00:00", pgtype.XMLOID: "<x/>", pgtype.IntervalOID: "0", pgtype.DateOID: "2000-01-01",
+	pgtype.JSONOID: "{}", pgtype.JSONBOID: "{}", pgtype.ByteaOID: `\x`, pgtype.InetOID: "192.0.2.1",
+	pgtype.CIDROID: "192.0.2.0/24", pgtype.MacaddrOID: "02:00:00:00:00:00", pgtype.XMLOID: "<x/>", pgtype.IntervalOID: "0", pgtype.DateOID: "2000-01-01",
 	pgtype.TimestampOID: "2000-01-01 00:00:00", pgtype.TimestamptzOID: "2000-01-01 00:00:00+00", pgtype.TimeOID: "00:00:00",
 	pgtype.TimetzOID: "00:00:00+00", pgtype.PointOID: "(0,0)", pgtype.BitOID: "0", pgtype.VarbitOID: "0",
-	pgtype.Int2OID: "0", pgtype.Int4OID: "0", pgtype.Int8OID: "0", pgtype.NumericOID: "0", pgtype.Float4OID: "0", pgtype.Float8OID: "0",
-	790: "0", // money
+	pgtype.Int2OID: "0", pgtype.Int4OID: "0", pgtype.Int8OID: "0", pgtype.NumericOID: "0", pgtype.Float4OID: "0",
+	pgtype.Float8OID: "0", 790: "0", // money
 }
 
 // madeUp makes values of a column of which nothing is known but its type and name.

@@ -147,6 +147,20 @@ func TestEmptyTablesHaveATwin(t *testing.T) {
 	}
 }
 
+// TestOutlineNamesWhatIsAsked: of one table, with what it refers to.
+func TestOutlineNamesWhatIsAsked(t *testing.T) {
+	w := newShop(t, "")
+	lines, err := Outline(context.Background(), w.policy, Options{Tables: []string{"orders"}, Budget: budget}, quiet)
+	all := strings.Join(lines, "\n")
+	if err != nil || !strings.Contains(all, "public.orders by state") || !strings.Contains(all, "rows of public.person") ||
+		strings.Contains(all, "login") || strings.Contains(all, "item") {
+		t.Errorf("%v: %s", err, all)
+	}
+	if _, err := Outline(context.Background(), w.policy, Options{Tables: []string{"nobody"}, Budget: budget}, quiet); err == nil {
+		t.Error("a table that is not there")
+	}
+}
+
 // TestPureTwins: parts of a plain sum of ε add up to it, and no more is charged.
 func TestPureTwins(t *testing.T) {
 	w := newShop(t, "INSERT INTO person SELECT i, i, i, NULL, NULL, gen_random_uuid(), '{}', NULL, '{}', 1.7, '1980-01-01', true FROM generate_series(1, 100) i")
