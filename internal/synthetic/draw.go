@@ -61,8 +61,8 @@ func (a *attribute) step(r *rand.Rand, cell uint16) int64 {
 	return from + r.Int64N(a.end(int(cell))-from)
 }
 
-// released are the counts that were released, for as many rows as columns have: some of a unit's do not count, and those
-// that noise may have made have what is left of them.
+// released are the counts that were released, for as many rows as columns have: some of a unit's do not count, and
+// those that noise may have made have what is left of them.
 func (p pair) released(columns []float64) model.Counts {
 	c := model.Shrink(p.counts, columns, p.asked.noise)
 	c.At = model.Scaled(c.At, model.Sum(columns))

@@ -99,12 +99,12 @@ func within(c *rewrite.RelationColumn, step *big.Rat, array string) grid {
 }
 
 // Cells of a grid: each value where there are up to singleCells of them, months where there are up to monthCells, else
-// equalCells of equal width, and near 0 such as grow by a quarter each.
+// equalCells of equal width, and near 0 such as grow by a seventh each.
 const (
 	singleCells = 64
 	monthCells  = 240
 	equalCells  = 48
-	growth      = 1.25
+	growth      = 1.15
 )
 
 // cells divides a grid into ranges of steps, each up to the next one's first.

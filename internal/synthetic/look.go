@@ -59,7 +59,7 @@ func (s *survey) divide() {
 		f := s.found[t]
 		if f.units != nil {
 			f.most = s.rowsThatCount(t, f, singlePart, heavyAlone, cellsAlone)
-			f.inPairs = s.rowsThatCount(t, f, 1-singlePart-coarsePart, heavyGiven, mostFine*mostFine/2)
+			f.inPairs = s.rowsThatCount(t, f, 1-singlePart-coarsePart, heavyGiven, cellsOfPair)
 		}
 		statements := math.Sqrt(float64(1 + len(t.attributes) + s.pairsOf(t)))
 		f.share = math.Pow(float64(f.inPairs)*statements/math.Max(f.rows, 1), 2./3)
@@ -73,10 +73,10 @@ func (s *survey) divide() {
 	}
 }
 
-// Rows of units with many of them are taken to differ from others by heavyAlone, in total variation; and of rows that are
-// alike in one attribute, which has the counts that were released alone, by heavyGiven in another. cellsAlone is how
-// many cells of an attribute have rows, about.
-const heavyAlone, heavyGiven, cellsAlone = 0.25, 0.05, 60
+// Rows of units with many of them are taken to differ from others by heavyAlone, in total variation; and of rows that
+// are alike in one attribute, which has the counts that were released alone, by heavyGiven in another. cellsAlone is how
+// many cells of an attribute have rows, about, and cellsOfPair of two.
+const heavyAlone, heavyGiven, cellsAlone, cellsOfPair = 0.25, 0.05, 60, 290
 
 // rowsThatCount are those of one unit, where part of the price buys counts by cells: more would add more noise than
 // there is in the rows that are left out, which differ from others by heavy.

@@ -15,7 +15,7 @@ const lookPart, singlePart, coarsePart = 0.05, 0.25, 0.2
 // Bins of counts by two attributes, and which error by noise they are to have at most, as total variation.
 const (
 	mostCoarse, coarseError = 8, 0.04
-	mostFine, fineError     = 24, 0.04
+	mostFine, fineError     = 36, 0.06
 	fewestBins              = 3
 )
 

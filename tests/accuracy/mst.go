@@ -57,8 +57,8 @@ func (t tabulated) alone(i int) []float64 {
 	return out
 }
 
-// otherTwins are figures of the patients of the demo by other ways: columns that are drawn alone, without noise, and MST
-// as it is published, with its noise, whose bins are those that errors are measured in.
+// otherTwins are figures of the patients of the demo by other ways: columns that are drawn alone, without noise, and
+// MST as it is published, with its noise, whose bins are those that errors are measured in.
 func otherTwins(people pairCounts, columns, n int) []figure {
 	t := tabulate(people, columns)
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -101,9 +101,9 @@ func off(a, b model.Counts) (x float64) {
 	return x
 }
 
-// mst simulates McKenna, Miklau and Sheldon (2021), algorithm 1 with a tree: a third of ρ for counts by one column, one for
-// the exponential mechanism, whose score is how far a pair is from independence in L1, and one for the pairs. It returns
-// how far all pairs of the fitted model are off, and those that it has chosen.
+// mst simulates McKenna, Miklau and Sheldon (2021), algorithm 1 with a tree: a third of ρ for counts by one column, one
+// for the exponential mechanism, whose score is how far a pair is from independence in L1, and one for the pairs. It
+// returns how far all pairs of the fitted model are off, and those that it has chosen.
 func (t tabulated) mst(r *rand.Rand) (all, chosen []float64) {
 	d := len(t.bins)
 	root := math.Sqrt(math.Log(1/twinBudget.Delta)+twinBudget.Epsilon) - math.Sqrt(math.Log(1/twinBudget.Delta))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -43,7 +44,8 @@ func twinRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var one, chosen, all []float64
+	var all []float64
+	var one, chosen furthest
 	var people pairCounts
 	for i, t := range twinTables {
 		truth, err := w.pairCounts(ctx, "clinic", t.from, t.columns, 8)
@@ -60,18 +62,16 @@ func twinRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		for pair, counts := range truth {
 			x := apart(counts, twin[pair])
 			if all = append(all, x); isChosen(made.Tables[i], t.columns[pair[0]], t.columns[pair[1]]) {
-				chosen = append(chosen, x)
+				chosen.take(x, t.columns[pair[0]]+", "+t.columns[pair[1]], t.from)
 			}
 		}
-		x, err := w.marginals(ctx, t.from, t.columns)
-		if err != nil {
+		if err := w.marginals(ctx, t.from, t.columns, &one); err != nil {
 			return nil, err
 		}
-		one = append(one, x...)
 	}
 	figures := []figure{
-		twinFigure("one column: the furthest off", slices.Max(one), 0.02),
-		twinFigure("pairs of columns that were chosen: the furthest off", slices.Max(chosen), 0.05),
+		twinFigure("one column: the furthest off, "+one.name, one.off, 0.02),
+		twinFigure("pairs of columns that were chosen: the furthest off, "+chosen.name, chosen.off, 0.05),
 		twinFigure("all pairs of columns: the median", median(all), 0.12),
 	}
 	more, err := w.twinSums(ctx)
@@ -209,24 +209,37 @@ func (w *world) pairCounts(ctx context.Context, db, from string, columns []strin
 	return out, nil
 }
 
-// marginals are how far single columns of the twin are off.
-func (w *world) marginals(ctx context.Context, from string, columns []string) (off []float64, err error) {
+// furthest is what is furthest off of several.
+type furthest struct {
+	off  float64
+	name string
+}
+
+func (f *furthest) take(off float64, columns, from string) {
+	if off > f.off {
+		table, _, _ := strings.Cut(from, " ")
+		*f = furthest{off, strings.ReplaceAll(strings.ReplaceAll(columns, "t.", table+"."), "p.", "its parent's ")}
+	}
+}
+
+// marginals looks how far single columns of the twin are off.
+func (w *world) marginals(ctx context.Context, from string, columns []string, worst *furthest) error {
 	for _, column := range columns {
 		bin, err := w.binned(ctx, from, column, 16)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		truth, err := w.counted(ctx, "clinic", bin, "''", from)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		made, err := w.counted(ctx, twinBase, bin, "''", from)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		off = append(off, apart(truth, made))
+		worst.take(apart(truth, made), column, from)
 	}
-	return off, nil
+	return nil
 }
 
 // twinSums compares rows of a person, and averages by ward.

@@ -31,8 +31,8 @@ type Account interface {
 	Close() error
 }
 
-// OpenAccount opens a ledger to charge one of policy.OwnAccounts: through the running proxy's socket, or, where no proxy
-// holds it, in the file or the tables themselves. A ledger file that does not exist yet is made.
+// OpenAccount opens a ledger to charge one of policy.OwnAccounts: through the running proxy's socket, or, where no
+// proxy holds it, in the file or the tables themselves. A ledger file that does not exist yet is made.
 func OpenAccount(ctx context.Context, dsn, account string, c ledger.Config) (Account, error) {
 	var unreachable error
 	if ledger.FilePath(dsn) != "" {

@@ -45,8 +45,8 @@ func Tree(n, known int, weight func(i, j int) float64) []Edge {
 }
 
 // Draw draws a value for each row by the value that it is given. Of the rows with one given value, each value gets its
-// share up to one row: the rows are chosen at random, their numbers are not. Shares need not add up to 1; where they are
-// all 0, any value is as likely.
+// share up to one row: the rows are chosen at random, their numbers are not. Shares need not add up to 1; where they
+// are all 0, any value is as likely.
 func Draw(r *rand.Rand, given []uint16, shares Counts) []uint16 {
 	groups := make([][]int32, shares.Rows)
 	for row, g := range given {

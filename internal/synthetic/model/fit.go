@@ -72,8 +72,8 @@ func level(list []float64, total float64) float64 {
 const fitRounds = 300
 
 // Fit returns the counts of at least 0 that have given sums by rows and by columns, which add up to the same, and are
-// nearest to those that were released, by least squares: x = max(0, y + u + v) with the u and v that make the sums right,
-// found in turns (dual coordinate ascent). The sums by rows are exact, those by columns up to a millionth of all.
+// nearest to those that were released, by least squares: x = max(0, y + u + v) with the u and v that make the sums
+// right, found in turns (dual coordinate ascent). The sums by rows are exact, those by columns up to a millionth of all.
 func Fit(y Counts, rows, columns []float64) Counts {
 	u, v := make([]float64, y.Rows), make([]float64, y.Columns)
 	of, shifted := y.Transposed(), make([]float64, max(y.Rows, y.Columns))

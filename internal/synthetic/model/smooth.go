@@ -21,9 +21,9 @@ func surplus(list []float64, noise float64) float64 {
 }
 
 // Smooth spreads counts of neighbouring cells that noise may have made over all of them, so that what is in a long tail
-// of empty cells is near its begin. A run of such cells has the sum that is left when what noise adds to counts that are
-// kept above 0 is taken off, and its rows per width fall from those of the denser cell beside it, exponentially, as fast
-// as the sum says. Of distributions that the counts cannot tell apart it chooses one.
+// of empty cells is near its begin. A run of such cells has the sum that is left when what noise adds to counts that
+// are kept above 0 is taken off, and its rows per width fall from those of the denser cell beside it, exponentially, as
+// fast as the sum says. Of distributions that the counts cannot tell apart it chooses one.
 func Smooth(list, widths []float64, noise float64) []float64 {
 	out := make([]float64, len(list))
 	copy(out, list)
@@ -100,8 +100,8 @@ func Scaled(list []float64, total float64) []float64 {
 	return list
 }
 
-// Tilt multiplies counts by the power of one factor to their sizes, which are ascending from 0 on, so that they have the
-// sum that they had and the sizes add up to moment, as far as a factor does that.
+// Tilt multiplies counts by the power of one factor to their sizes, which are ascending from 0 on, so that they have
+// the sum that they had and the sizes add up to moment, as far as a factor does that.
 func Tilt(list, sizes []float64, moment float64) []float64 {
 	out, total, top := make([]float64, len(list)), Sum(list), sizes[len(sizes)-1]
 	if !(total > 0) || !(top > 0) {
