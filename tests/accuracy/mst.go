@@ -77,8 +77,8 @@ func otherTwins(people pairCounts, columns, n int) []figure {
 	return []figure{
 		twinFigure("of patients, columns drawn alone, without noise: the median of pairs", median(independent), none),
 		twinFigure("of patients, columns drawn alone, without noise: the furthest off", slices.Max(independent), none),
-		twinFigure("of patients, MST as published: the median of pairs", middle, none),
-		twinFigure("of patients, MST as published: the furthest off of those chosen", worst, none),
+		twinFigure("of patients alone in these bins, MST as published: the median of pairs", middle, none),
+		twinFigure("of patients alone in these bins, MST as published: the furthest off of those chosen", worst, none),
 	}
 }
 
