@@ -2,6 +2,7 @@ package synthetic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -34,6 +35,9 @@ func asking(a *ask.Asker, at price, done *charges) func(ctx context.Context, lis
 			return err
 		}
 		for i, at := range answers { // what is refused costs nothing, and neither does the rest then
+			if at.Err == nil && at.Charge.SelectionDelta > 0 { // docs/privacy.md P33: no key is a value of a row
+				at.Err = errors.New("its values are not declared, or too many")
+			}
 			if at.Err != nil {
 				return fmt.Errorf("%s: %w", list[i].what, at.Err)
 			}

@@ -66,12 +66,19 @@ type bins struct {
 // listedBins is how many listed values are not merged: whatever order they have, it says nothing.
 const listedBins = 12
 
+// rowsBins is how many bins numbers of rows have: what noise hides is drawn as if it were independent, and units with
+// many rows, which are few, weigh by these.
+const rowsBins = 12
+
 // merge makes bins of neighbouring cells, with about the same part of the weights each; NULL is one of its own.
 func merge(a *attribute, most int) bins {
 	weights := a.weights()
 	last := len(weights) - 1
-	if a.grid == nil {
+	switch {
+	case a.grid == nil:
 		most = max(most, listedBins)
+	case a.rows != nil:
+		most = min(most, rowsBins)
 	}
 	b := bins{of: make([]int, len(weights))}
 	total := 0.0
