@@ -74,9 +74,10 @@ func (s *survey) divide() {
 }
 
 // Rows of units with many of them are taken to differ from others by heavyAlone, in total variation; and of rows that
-// are alike in one attribute, which has the counts that were released alone, by heavyGiven in another. cellsAlone is how
+// are alike in one attribute, which has the counts that were released alone, by heavyGiven in another: a unit counts in
+// each group with a whole number, so that groups of few of its rows lose. cellsAlone is how
 // many cells of an attribute have rows, about, and cellsOfPair of two.
-const heavyAlone, heavyGiven, cellsAlone, cellsOfPair = 0.25, 0.05, 60, 290
+const heavyAlone, heavyGiven, cellsAlone, cellsOfPair = 0.25, 0.2, 60, 290
 
 // rowsThatCount are those of one unit, where part of the price buys counts by cells: more would add more noise than
 // there is in the rows that are left out, which differ from others by heavy.
