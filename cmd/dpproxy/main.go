@@ -21,19 +21,20 @@ import (
 
 // cli declares the command line; its tags are the help text.
 type cli struct {
-	Serve     serveCommand   `cmd:"" help:"Run the proxy."`
-	Setup     setupCommand   `cmd:"" help:"Create or update roles, grants, the shadow database and a shared ledger's schema."`
-	Check     checkCommand   `cmd:"" help:"Check a policy file: prints ok, or every problem with its position."`
-	Init      initCommand    `cmd:"" help:"Print a first policy from a database's schema, never from its data."`
-	Explain   explainCommand `cmd:"" help:"Say what a statement would cost and how well it would be answered."`
-	Certify   certifyCommand `cmd:"" help:"Say what follows from the queries for main alone: how far one unit moves each of their numbers."`
-	Console   consoleCommand `cmd:"" help:"Print a token that lets an administrator into the console."`
-	Budget    budgetCommand  `cmd:"" help:"Show and administer budgets."`
-	Profile   profileCommand `cmd:"" help:"Release bounds, rows per unit and domains with noise, as keys of the policy."`
-	Mechanism study.Command  `cmd:"" help:"Study the mechanisms: calibrations, proofs by enumeration, figures."`
-	Paper     papers.Command `cmd:"" help:"The papers behind the mechanisms, recomputed: tables, figures, and where they are wrong."`
-	Demo      demoCommand    `cmd:"" help:"A clinic to ask: own PostgreSQL, data, policy and proxy, until Ctrl-C."`
-	Passwd    passwdCommand  `cmd:"" help:"Read a password and print its SCRAM-SHA-256 verifier for the policy file."`
+	Serve      serveCommand      `cmd:"" help:"Run the proxy."`
+	Setup      setupCommand      `cmd:"" help:"Create or update roles, grants, the shadow database and a shared ledger's schema."`
+	Check      checkCommand      `cmd:"" help:"Check a policy file: prints ok, or every problem with its position."`
+	Init       initCommand       `cmd:"" help:"Print a first policy from a database's schema, never from its data."`
+	Explain    explainCommand    `cmd:"" help:"Say what a statement would cost and how well it would be answered."`
+	Certify    certifyCommand    `cmd:"" help:"Say what follows from the queries for main alone: how far one unit moves each of their numbers."`
+	Console    consoleCommand    `cmd:"" help:"Print a token that lets an administrator into the console."`
+	Budget     budgetCommand     `cmd:"" help:"Show and administer budgets."`
+	Profile    profileCommand    `cmd:"" help:"Release bounds, rows per unit and domains with noise, as keys of the policy."`
+	Synthesize synthesizeCommand `cmd:"" help:"Draw tables of nobody's rows by counts that are released with noise."`
+	Mechanism  study.Command     `cmd:"" help:"Study the mechanisms: calibrations, proofs by enumeration, figures."`
+	Paper      papers.Command    `cmd:"" help:"The papers behind the mechanisms, recomputed: tables, figures, and where they are wrong."`
+	Demo       demoCommand       `cmd:"" help:"A clinic to ask: own PostgreSQL, data, policy and proxy, until Ctrl-C."`
+	Passwd     passwdCommand     `cmd:"" help:"Read a password and print its SCRAM-SHA-256 verifier for the policy file."`
 
 	Completion kongcompletion.Completion `cmd:"" help:"Say how a shell completes commands and flags."`
 

@@ -36,7 +36,7 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	l, err := admin.OpenProfiler(ctx, p.Ledger, ledger.ConfigOf(p))
+	l, err := admin.OpenAccount(ctx, p.Ledger, policy.ProfileAccount, ledger.ConfigOf(p))
 	if err != nil {
 		return err
 	}

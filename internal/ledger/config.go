@@ -50,6 +50,9 @@ func ConfigOf(p *policy.Policy) Config {
 	if b := p.ProfileBudget(); b != nil {
 		c.Analysts[policy.ProfileAccount] = *b
 	}
+	if p.Synthetic != nil {
+		c.Analysts[policy.SyntheticAccount] = *p.Synthetic
+	}
 	return c
 }
 

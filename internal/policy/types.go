@@ -145,11 +145,14 @@ type Budget struct {
 	Every          time.Duration
 }
 
-// ProfileAccount is the name under which the ledger keeps what `dpproxy profile` spends. No analyst has it.
-const ProfileAccount = "*profile"
+// Names under which the ledger keeps what `dpproxy profile` and `dpproxy synthesize` spend. No analyst has one.
+const (
+	ProfileAccount   = "*profile"
+	SyntheticAccount = "*synthetic"
+)
 
-// SyntheticAccount is the same of `dpproxy synthesize`.
-const SyntheticAccount = "*synthetic"
+// OwnAccounts are those that commands charge.
+var OwnAccounts = []string{ProfileAccount, SyntheticAccount}
 
 // Tracing says where traces of statements go.
 type Tracing struct {

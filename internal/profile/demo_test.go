@@ -37,7 +37,7 @@ type generous struct {
 	then  func() // what happens between the charge and the measure; nil: nothing
 }
 
-func (g *generous) Profile(context.Context, []ledger.Charge) (ledger.Balance, error) {
+func (g *generous) Charge(context.Context, []ledger.Charge) (ledger.Balance, error) {
 	if g.calls++; g.then != nil {
 		g.then()
 	}

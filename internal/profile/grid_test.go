@@ -120,18 +120,22 @@ func TestPartsCostWhatOneStatementCosts(t *testing.T) {
 		Accounting: policy.Accounting{Method: policy.RDP, SelectionDeltaShare: 0.5},
 		Budget:     &policy.Budget{Epsilon: 40, Delta: 1e-6},
 	}
+	price := func(part float64) float64 {
+		q := &question{weight: 1}
+		return shares{p, 1}.among([]*question{q}, part)(q)
+	}
 	room := accounting.RoomOf(ledger.ConfigOf(p), policy.ProfileAccount)
 	whole, _ := room.Share(mechanism.LaplaceCurve(1))
 	sum := 0.0
 	for range 20 {
-		share, _ := room.Share(mechanism.LaplaceCurve(divide(p, 1, 1./20)))
+		share, _ := room.Share(mechanism.LaplaceCurve(price(1. / 20)))
 		sum += share
 	}
 	if sum > whole || sum < whole*(1-1e-6) {
 		t.Errorf("20 parts take %g of the budget, one statement %g", sum, whole)
 	}
 	p.Accounting.Method = policy.Pure
-	if e := divide(p, 1, 0.25); e != 0.25 {
+	if e := price(0.25); e != 0.25 {
 		t.Errorf("a quarter under pure is %g", e)
 	}
 }

@@ -119,7 +119,7 @@ func (f *findings) excess(t *policy.Table, total *answer, answers []*answer) flo
 			continue
 		}
 		share := 1.0
-		if at.err == nil && total.err == nil {
+		if at.Err == nil && total.Err == nil {
 			share = shareOf(at.rows[0][0], total.rows[0][0])
 		}
 		worst = max(worst, share)

@@ -96,14 +96,14 @@ func (f *findings) remark(q *question, format string, args ...any) {
 
 // usable reports whether a question has an answer, and else why not.
 func (f *findings) usable(at *answer) bool {
-	if at.err == nil {
+	if at.Err == nil {
 		return true
 	}
-	if at.paid {
+	if at.Paid {
 		f.remark(at.question, "charged, but not measured")
-		f.result.Failed = errors.Join(f.result.Failed, fmt.Errorf("%s %s: %w", at.table.Name, at.column, at.err))
+		f.result.Failed = errors.Join(f.result.Failed, fmt.Errorf("%s %s: %w", at.table.Name, at.column, at.Err))
 	} else {
-		f.remark(at.question, "not profiled, and not charged: %v", at.err)
+		f.remark(at.question, "not profiled, and not charged: %v", at.Err)
 	}
 	return false
 }
@@ -258,7 +258,7 @@ func (f *findings) takeLater(answers []*answer) {
 
 // takeShare reads the most that may be beyond bounds, and the least that there is in all. More may be beyond others.
 func (f *findings) takeShare(at, total *answer, more float64, name, comment string) {
-	if total.err != nil {
+	if total.Err != nil {
 		return
 	}
 	worst := 0.0

@@ -36,14 +36,14 @@ func (f *findings) unitsFor(q *question) float64 {
 func measureOff(answers []*answer) {
 	together := 0
 	for _, at := range answers {
-		if at.err == nil && at.kind != valuesKind {
+		if at.Err == nil && at.kind != valuesKind {
 			together += at.releases
 		}
 	}
 	for _, at := range answers {
-		epsilon := at.charge.Curve.Pure / float64(at.releases)
+		epsilon := at.Charge.Curve.Pure / float64(at.releases)
 		if at.kind == valuesKind {
-			at.off = math.Ceil(1 - math.Log(at.charge.SelectionDelta)/epsilon)
+			at.off = math.Ceil(1 - math.Log(at.Charge.SelectionDelta)/epsilon)
 		} else {
 			at.off = math.Ceil(2 * math.Log(float64(at.points*together)/0.05) / epsilon)
 		}
@@ -97,7 +97,7 @@ func (c *course) choose(ctx context.Context, all []*question) (planned, error) {
 	}
 	measureOff(plan.answers)
 	for _, at := range plan.answers {
-		if at.err == nil && at.kind != valuesKind {
+		if at.Err == nil && at.kind != valuesKind {
 			at.fraction = c.support(at)
 		}
 	}
@@ -114,10 +114,10 @@ func (c *course) fitting(answers []*answer, kept int) []*question {
 	var fit []*question
 	for i, at := range answers {
 		if i < kept {
-			crowded = crowded || at.err == nil && c.support(at) < math.Min(goodQuantile, c.most)
+			crowded = crowded || at.Err == nil && c.support(at) < math.Min(goodQuantile, c.most)
 		}
 		// why it cannot be asked is said with what is found
-		if i < kept || !crowded && (at.err != nil || c.support(at) >= c.least()) {
+		if i < kept || !crowded && (at.Err != nil || c.support(at) >= c.least()) {
 			fit = append(fit, at.question)
 		} else if c.need(at) > c.need(few) {
 			few = at

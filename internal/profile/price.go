@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 
+	"github.com/dpproxy/dpproxy/internal/ask"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -28,7 +29,16 @@ type shares struct {
 // among gives each question its ε, of a part of the price, by their weights and those of what follows from them.
 func (s shares) among(list []*question, part float64) func(*question) float64 {
 	total := weight(list)
-	return func(q *question) float64 { return divide(s.policy, s.epsilon, part*q.weight/total) }
+	share := func(epsilon float64) float64 { return epsilon / s.epsilon }
+	if s.policy.Accounting.Method != policy.Pure {
+		room := accounting.RoomOf(ledger.ConfigOf(s.policy), policy.ProfileAccount)
+		share = func(epsilon float64) float64 {
+			taken, _ := room.Share(mechanism.LaplaceCurve(epsilon))
+			return taken
+		}
+	}
+	whole := share(s.epsilon)
+	return func(q *question) float64 { return ask.Divide(share, s.epsilon, whole*part*q.weight/total) }
 }
 
 // weight is that of questions and of what follows from them at most.
@@ -50,26 +60,6 @@ func (s shares) taken(answers []*answer) float64 {
 	return (1 - countPart) * own / weight(list)
 }
 
-// divide returns the ε at which a statement takes a part of what one at epsilon takes of the account's budget, so that
-// statements whose parts add up to 1 cost what that one does (docs/budget.md, «What a statement costs»).
-func divide(p *policy.Policy, epsilon, part float64) float64 {
-	if p.Accounting.Method == policy.Pure {
-		return epsilon * part
-	}
-	room := accounting.RoomOf(ledger.ConfigOf(p), policy.ProfileAccount)
-	whole, _ := room.Share(mechanism.LaplaceCurve(epsilon))
-	low, high := 0.0, epsilon
-	for range 60 {
-		middle := (low + high) / 2
-		if share, _ := room.Share(mechanism.LaplaceCurve(middle)); share <= part*whole {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
 // quote says what counting would take together with all that may follow from it. The error is the ledger's where that
 // is not admitted.
 func (c *course) quote(ctx context.Context, counts planned, all []*question) (Price, error) {
@@ -78,16 +68,16 @@ func (c *course) quote(ctx context.Context, counts planned, all []*question) (Pr
 	if err != nil {
 		return Price{}, err
 	}
-	charges := append(counts.charges[:len(counts.charges):len(counts.charges)], next.charges...)
-	done := countPart + c.price.taken(next.answers)
+	charges := append(counts.charges(), next.charges()...)
+	statements, done := len(charges), countPart+c.price.taken(next.answers)
 	if rest := 1 - done - rounding; rest > 0 {
 		charges = append(charges, more(charges, rest/done))
 	}
-	balance, err := c.ledger.Preview(ctx, charges)
+	balance, err := c.Preview(ctx, charges)
 	if err != nil {
 		return Price{}, err
 	}
-	price := Price{Statements: len(counts.charges) + len(next.charges), Left: balance.ShareLeft}
+	price := Price{Statements: statements, Left: balance.ShareLeft}
 	for _, share := range balance.Shares {
 		price.Share += share
 	}

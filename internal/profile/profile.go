@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/dpproxy/dpproxy/internal/ask"
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -34,7 +35,7 @@ type Result struct {
 }
 
 // Run profiles. Where nothing is charged it returns an error, or, where Agree did not, no result.
-func Run(ctx context.Context, p *policy.Policy, l Ledger, o Options, log *slog.Logger) (*Result, error) {
+func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, log *slog.Logger) (*Result, error) {
 	tables, err := chosen(p, o.Table)
 	if err != nil {
 		return nil, err
@@ -49,11 +50,11 @@ func Run(ctx context.Context, p *policy.Policy, l Ledger, o Options, log *slog.L
 		return nil, err
 	}
 	defer b.Close()
-	a, err := newAsker(ctx, w, b, l)
+	a, err := ask.New(ctx, policy.ProfileAccount, w, b, l)
 	if err != nil {
 		return nil, err
 	}
-	return a.profile(ctx, p, schema, tables, o)
+	return (&asker{a}).profile(ctx, p, schema, tables, o)
 }
 
 // checked compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.
@@ -171,7 +172,7 @@ func (c *course) follow(ctx context.Context, counted planned, all []*question) e
 
 // pay asks what is planned; the error is the ledger's.
 func (c *course) pay(ctx context.Context, plan planned) error {
-	if len(plan.charges) == 0 {
+	if len(plan.charges()) == 0 {
 		return nil
 	}
 	balance, err := c.ask(ctx, plan)

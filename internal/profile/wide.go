@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/ask"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -22,15 +23,8 @@ var mostSteps = new(big.Rat).SetInt64(1 << 48)
 // wide is the policy to profile with: every private table has bounds that follow from its types, not from the policy,
 // and a unit counts with one group. What an analyst may ask is not in it.
 func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
-	w := *p
-	w.Analysts = map[string]*policy.Analyst{policy.ProfileAccount: {
-		Name:   policy.ProfileAccount,
-		Budget: *p.ProfileBudget(),
-	}}
-	w.Auth.DefaultGroup, w.Access = "", nil
-	w.Defaults.Epsilon, w.Defaults.EpsilonMax = epsilon, epsilon
-	w.Defaults.EmptyGroups, w.Defaults.Intervals = policy.DropEmptyGroups, false
-	w.AnswersTTL, w.Views, w.Tables = 0, nil, nil
+	w := ask.As(policy.ProfileAccount, p, *p.ProfileBudget(), epsilon)
+	w.Tables = nil
 	for _, t := range p.Tables {
 		if t.Public {
 			w.Tables = append(w.Tables, t)
@@ -60,7 +54,7 @@ func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 		}
 		w.Tables = append(w.Tables, &c)
 	}
-	return &w
+	return w
 }
 
 // number says what numbers a column is looked at for: multiples of 10^-scale up to most. All of it is public.

@@ -116,7 +116,7 @@ type paying struct {
 	took  []float64
 }
 
-func (l *paying) Profile(_ context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+func (l *paying) Charge(_ context.Context, charges []ledger.Charge) (ledger.Balance, error) {
 	sum := 0.0
 	for _, c := range charges {
 		share, _ := l.room.Share(c.Curve)

@@ -32,7 +32,7 @@ export default defineConfig({
     outline: [2, 3],
     sidebar: [
       { text: 'Analysts', items: [page('Ask', 'ask'), page('Answers', 'answers'), page('SQL', 'sql'), page('Functions', 'functions'), page('Refusals', 'refusals'), page('Synthetic rows', 'synthetic'), page('BI tools', 'bi-tools'), page('Console', 'console'), page('Protocol', 'protocol'), page('Catalogs', 'introspection'), page('Statements', 'reference/statements')] },
-      { text: 'Administrators', items: [page('Tutorial', 'tutorial'), page('Policy', 'policy'), page('Commands', 'commands'), page('Choosing bounds and ε', 'choosing'), page('Operations', 'operations'), page('Monitoring', 'monitoring'), page('Upgrades', 'upgrade'), page('Budget', 'budget'), page('Scale', 'scale')] },
+      { text: 'Administrators', items: [page('Tutorial', 'tutorial'), page('Policy', 'policy'), page('Commands', 'commands'), page('Choosing bounds and ε', 'choosing'), page('Synthetic tables', 'synthesize'), page('Operations', 'operations'), page('Monitoring', 'monitoring'), page('Upgrades', 'upgrade'), page('Budget', 'budget'), page('Scale', 'scale')] },
       { text: 'Auditors', items: [page('Threat model', 'threat-model'), page('Privacy', 'privacy'), page('Certified queries', 'certify'), page('Mechanisms', 'mechanisms'), page('Papers', 'papers'), page('Accuracy', 'accuracy'), page('Questions', 'questions')] },
       { text: 'Contributors', items: [page('Architecture', 'architecture'), page('Testing', 'testing'), page('Decisions', 'decisions/README'), page('Benchmarks', 'bench'), page('Glossary', 'glossary')] },
     ],

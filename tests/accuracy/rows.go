@@ -38,6 +38,7 @@ var rows = []row{
 	{"averaged", averagedRow},
 	{"coverage", coverageRow},
 	{"intervals", intervalsRow},
+	{"twin", twinRow},
 }
 
 // cheap is how many times more often a question of few rows is asked.

@@ -24,8 +24,8 @@ func (r *Rules) Show(accounts map[string]Account, now time.Time) []ledger.Accoun
 	out := make([]ledger.AccountSummary, 0, len(accounts)+1)
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		a := accounts[name]
-		if name == policy.ProfileAccount && a.Records == 0 {
-			continue // nobody has profiled
+		if slices.Contains(policy.OwnAccounts, name) && a.Records == 0 {
+			continue // the command was not used
 		}
 		out = append(out, r.describe(a, NotBefore(now, &a)))
 	}

@@ -82,8 +82,8 @@ func handler(l ledger.Admin) http.Handler {
 	handle("GET /show", func(ctx context.Context, _ string) (any, error) { return l.Show(ctx) })
 	handle("POST /reset", func(ctx context.Context, analyst string) (any, error) { return l.Reset(ctx, analyst) })
 	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) { return l.Clear(ctx, analyst) })
-	mux.HandleFunc("POST /profile", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l, false) })
-	mux.HandleFunc("POST /preview", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l, true) })
+	mux.HandleFunc("POST /charge", func(w http.ResponseWriter, r *http.Request) { charge(w, r, l, false) })
+	mux.HandleFunc("POST /preview", func(w http.ResponseWriter, r *http.Request) { charge(w, r, l, true) })
 	handle("POST /token", func(ctx context.Context, _ string) (any, error) { return newToken(ctx, l) })
 	handle("GET /verify", func(ctx context.Context, _ string) (any, error) { return l.Verify(ctx) })
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {

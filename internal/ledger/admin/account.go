@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores"
@@ -21,23 +22,23 @@ type Spender interface {
 	ledger.Previewer
 }
 
-// Profiler charges what `dpproxy profile` releases, to the account that is kept for it.
-type Profiler interface {
-	// Profile admits all charges or none, and returns once they are on disk.
-	Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
-	// Preview returns the balance or the error that Profile would return now. It writes nothing.
+// Account charges what a command releases, to the account that is kept for it.
+type Account interface {
+	// Charge admits all charges or none, and returns once they are on disk.
+	Charge(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
+	// Preview returns the balance or the error that Charge would return now. It writes nothing.
 	Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
 	Close() error
 }
 
-// OpenProfiler opens a ledger to charge a profile: through the running proxy's socket, or, where no proxy holds it, in
-// the file or the tables themselves. A ledger file that does not exist yet is made.
-func OpenProfiler(ctx context.Context, dsn string, c ledger.Config) (Profiler, error) {
+// OpenAccount opens a ledger to charge one of policy.OwnAccounts: through the running proxy's socket, or, where no
+// proxy holds it, in the file or the tables themselves. A ledger file that does not exist yet is made.
+func OpenAccount(ctx context.Context, dsn, account string, c ledger.Config) (Account, error) {
 	var unreachable error
 	if ledger.FilePath(dsn) != "" {
 		var client *Client
 		if client, unreachable = Dial(ctx, SocketPath(dsn)); unreachable == nil {
-			return client, nil
+			return remote{client, account}, nil
 		}
 	}
 	s, err := stores.Open(ctx, dsn, c)
@@ -47,18 +48,21 @@ func OpenProfiler(ctx context.Context, dsn string, c ledger.Config) (Profiler, e
 	if err != nil {
 		return nil, err
 	}
-	return direct{s}, nil
+	return direct{s, account}, nil
 }
 
 // direct charges without a running proxy.
-type direct struct{ store ledger.Store }
+type direct struct {
+	store   ledger.Store
+	account string
+}
 
-func (d direct) Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
-	return d.store.Spend(ctx, policy.ProfileAccount, charges)
+func (d direct) Charge(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+	return d.store.Spend(ctx, d.account, charges)
 }
 
 func (d direct) Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
-	return d.store.Preview(ctx, policy.ProfileAccount, charges)
+	return d.store.Preview(ctx, d.account, charges)
 }
 
 func (d direct) Close() error { return d.store.Close() }
@@ -66,18 +70,22 @@ func (d direct) Close() error { return d.store.Close() }
 // chargesBytes bounds the body of a call: some kilobytes for each charge.
 const chargesBytes = 32 << 20
 
-// Profile has the running proxy charge.
-func (c *Client) Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
-	return c.charges(ctx, "/profile", charges)
+// remote has the running proxy charge.
+type remote struct {
+	*Client
+	account string
 }
 
-// Preview asks the running proxy what Profile would do.
-func (c *Client) Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
-	return c.charges(ctx, "/preview", charges)
+func (r remote) Charge(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+	return r.charges(ctx, "/charge", r.account, charges)
+}
+
+func (r remote) Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+	return r.charges(ctx, "/preview", r.account, charges)
 }
 
 // charges sends charges. They travel as gob, which has infinities.
-func (c *Client) charges(ctx context.Context, path string, charges []ledger.Charge) (balance ledger.Balance,
+func (c *Client) charges(ctx context.Context, path, account string, charges []ledger.Charge) (balance ledger.Balance,
 	err error,
 ) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
@@ -86,7 +94,10 @@ func (c *Client) charges(ctx context.Context, path string, charges []ledger.Char
 	if err := gob.NewEncoder(&body).Encode(charges); err != nil {
 		return balance, err
 	}
-	target := url.URL{Scheme: "http", Host: "dpproxy", Path: path}
+	target := url.URL{
+		Scheme: "http", Host: "dpproxy", Path: path,
+		RawQuery: url.Values{"account": {account}}.Encode(),
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), &body)
 	if err != nil {
 		return balance, err
@@ -98,21 +109,25 @@ func (c *Client) charges(ctx context.Context, path string, charges []ledger.Char
 	return balance, decode(ctx, answer, &balance)
 }
 
-// profile charges the account of `dpproxy profile`, and no other, or says what that would do.
-func profile(w http.ResponseWriter, r *http.Request, l ledger.Admin, preview bool) {
+// charge charges an account of a command, and no analyst's, or says what that would do.
+func charge(w http.ResponseWriter, r *http.Request, l ledger.Admin, preview bool) {
 	balance, err := func() (ledger.Balance, error) {
 		spender, ok := l.(Spender)
 		if !ok {
 			return ledger.Balance{}, errors.New("this ledger cannot be charged")
+		}
+		account := r.URL.Query().Get("account")
+		if !slices.Contains(policy.OwnAccounts, account) {
+			return ledger.Balance{}, fmt.Errorf("%q is no account of a command", account)
 		}
 		var charges []ledger.Charge
 		if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, chargesBytes)).Decode(&charges); err != nil {
 			return ledger.Balance{}, err
 		}
 		if preview {
-			return spender.Preview(r.Context(), policy.ProfileAccount, charges)
+			return spender.Preview(r.Context(), account, charges)
 		}
-		return spender.Spend(r.Context(), policy.ProfileAccount, charges)
+		return spender.Spend(r.Context(), account, charges)
 	}()
 	reply(w, balance, err)
 }

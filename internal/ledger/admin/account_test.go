@@ -28,7 +28,7 @@ func TestProfilesAreCharged(t *testing.T) {
 	free := "file:" + filepath.Join(t.TempDir(), "ledger")
 	for name, at := range map[string]string{"beside a running proxy": dsn, "without one": free} {
 		t.Run(name, func(t *testing.T) {
-			p, err := OpenProfiler(ctx, at, profiled())
+			p, err := OpenAccount(ctx, at, policy.ProfileAccount, profiled())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,14 +40,14 @@ func TestProfilesAreCharged(t *testing.T) {
 			if _, err := p.Preview(ctx, append(two, two...)); err == nil || !strings.Contains(err.Error(), "53400") {
 				t.Errorf("what is more than the budget, before it is charged: %v", err)
 			}
-			b, err := p.Profile(ctx, two)
+			b, err := p.Charge(ctx, two)
 			if err != nil || b.EpsilonLeft != 0.25 || len(b.Shares) != 2 {
 				t.Errorf("two charges: %+v, %v", b, err)
 			}
-			if _, err := p.Profile(ctx, []ledger.Charge{ledgertest.PureCharge(0.125), ledgertest.PureCharge(0.25)}); err == nil || !strings.Contains(err.Error(), "53400") {
+			if _, err := p.Charge(ctx, []ledger.Charge{ledgertest.PureCharge(0.125), ledgertest.PureCharge(0.25)}); err == nil || !strings.Contains(err.Error(), "53400") {
 				t.Errorf("more than the budget: %v", err)
 			}
-			if b, err := p.Profile(ctx, []ledger.Charge{ledgertest.PureCharge(0.25)}); err != nil || b.EpsilonLeft != 0 {
+			if b, err := p.Charge(ctx, []ledger.Charge{ledgertest.PureCharge(0.25)}); err != nil || b.EpsilonLeft != 0 {
 				t.Errorf("what is left, as a refused charge takes nothing: %+v, %v", b, err)
 			}
 		})
@@ -77,7 +77,7 @@ func TestUnboundedCurvesTravel(t *testing.T) {
 		Query: "q", Fingerprint: "f", Epsilon: 1, SelectionDelta: 1e-10,
 		Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: mechanism.LaplaceCurve(1).Renyi},
 	}
-	got, err := connect(t, dsn).Profile(ctx, []ledger.Charge{charge})
+	got, err := remote{connect(t, dsn), policy.ProfileAccount}.Charge(ctx, []ledger.Charge{charge})
 	if err != nil {
 		t.Fatal(err)
 	}

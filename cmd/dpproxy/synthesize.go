@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/synthetic"
+)
+
+type synthesizeCommand struct {
+	policyFlag
+	databaseFlag
+	Table   []string `placeholder:"T" help:"Make this table, and those that it refers to; without it, every private one."`
+	Epsilon float64  `required:"" placeholder:"E" help:"All of it together is differentially private with this epsilon."`
+	Into    string   `placeholder:"DSN" help:"Database with the same tables, whose rows are replaced: without it, the twin that setup made."`
+	DryRun  bool     `help:"Say what would be asked at first, and which parts of the price there are, and end."`
+}
+
+// Help is shown by --help.
+func (synthesizeCommand) Help() string {
+	return "Releases counts by one column and by two of the private tables, and draws tables that have about these counts and nobody's rows. It is " +
+		"charged to the account *synthetic, and to the budget of all analysts together, before anything is read."
+}
+
+func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
+	p, err := c.prepare()
+	if err != nil {
+		return err
+	}
+	o := synthetic.Options{
+		Tables: c.Table, Budget: policy.Budget{Epsilon: c.Epsilon, Delta: p.Synthetic.Delta},
+	}
+	if c.DryRun {
+		list, err := synthetic.Outline(ctx, p, o, newLog(s.err))
+		for _, line := range list {
+			fmt.Fprintln(s.out, line)
+		}
+		return err
+	}
+	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	made, err := synthetic.Run(ctx, p, l, o, synthetic.Database{DSN: c.Into}, newLog(s.err))
+	if err != nil {
+		return err
+	}
+	s.say("synthesize: %d statements asked; %s of its budget is spent, %s left", made.Statements,
+		ledger.Percent(made.Balance.ShareSpent), ledger.PercentLeft(made.Balance.ShareLeft))
+	for _, t := range made.Tables {
+		fmt.Fprintf(s.out, "%s: %d rows\n", t.Name, t.Rows)
+	}
+	return nil
+}
+
+// prepare reads the policy and checks the flags.
+func (c *synthesizeCommand) prepare() (*policy.Policy, error) {
+	p, err := c.one(c.policyFlag)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("--epsilon must be above 0")}
+	case p.Synthetic == nil:
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("the policy has no twin: add `synthetic: {epsilon: %g, delta: %g}`", c.Epsilon,
+			p.Accounting.Delta)}
+	}
+	if c.Into == "" {
+		c.Into = p.Databases.Synthesize
+	}
+	return p, nil
+}
