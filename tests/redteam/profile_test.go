@@ -31,7 +31,7 @@ func (*watchful) Preview(context.Context, []ledger.Charge) (ledger.Balance, erro
 	return ledger.Balance{}, nil
 }
 
-func (l *watchful) Profile(_ context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+func (l *watchful) Charge(_ context.Context, charges []ledger.Charge) (ledger.Balance, error) {
 	if l.calls++; len(charges) == 0 {
 		l.t.Error("nothing is charged")
 	}
