@@ -54,6 +54,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Fprintf(os.Stderr, "accuracy: %s, after %s\n", r.name, time.Since(began).Round(time.Second))
 		more, err := r.run(ctx, w, *n)
 		if err != nil {
+			fmt.Print(table(figures)) // what was measured so far took its time
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 		figures = append(figures, more...)

@@ -41,7 +41,7 @@ const (
 	budgetEpsilon    = 20.0
 	budgetDelta      = 1e-6
 	// analysts share the questions of clinic and renyi, as one's budget is soon spent.
-	analysts = 400
+	analysts = 1000
 	// marginAnalyst has a budget of (10, 1e-6).
 	marginAnalyst = "margins"
 )
