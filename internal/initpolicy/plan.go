@@ -107,7 +107,7 @@ func (p *plan) people(r *lineage.Relation) bool {
 // names reports whether the units' key references a table, so that each of its rows is a unit.
 func (p *plan) names(t *table) bool {
 	return p.root != nil && slices.ContainsFunc(p.graph.Keys(p.relation(p.root.table)), func(k lineage.Key) bool {
-		return slices.Contains(k.Columns, p.root.PrimaryKey[0]) && p.table(k.To) == t
+		return slices.Contains(k.Columns, p.root.reach.tables[p.root.table].column) && p.table(k.To) == t
 	})
 }
 
