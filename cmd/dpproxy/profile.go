@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
@@ -95,7 +96,7 @@ func (c *profileCommand) prepare() (*policy.Policy, error) {
 	return p, nil
 }
 
-// rewritePolicy edits a policy file as a whole, or not at all.
+// rewritePolicy edits a policy file as a whole, or not at all. It stays its owner's, and readable by whom it was.
 func rewritePolicy(p *policy.Policy, edit func(data []byte) ([]byte, error)) error {
 	path, err := filepath.EvalSymlinks(p.File)
 	if err != nil {
@@ -117,7 +118,9 @@ func rewritePolicy(p *policy.Policy, edit func(data []byte) ([]byte, error)) err
 		return err
 	}
 	defer os.Remove(fresh.Name())
-	if err := errors.Join(fresh.Chmod(info.Mode().Perm()), writeAll(fresh, data)); err != nil {
+	owner := info.Sys().(*syscall.Stat_t)
+	if err := errors.Join(fresh.Chown(int(owner.Uid), int(owner.Gid)), fresh.Chmod(info.Mode().Perm()),
+		writeAll(fresh, data)); err != nil {
 		return err
 	}
 	return os.Rename(fresh.Name(), path)

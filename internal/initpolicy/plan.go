@@ -16,6 +16,7 @@ type Options struct {
 	Analyst  string   // their name; empty: "analyst"
 	Verifier string   // of their password; empty: of one that nobody knows
 	Secrets  string   // the folder with the passwords of the roles, one file each (Roles); empty: they have none
+	Ledger   string   // where budgets are kept; empty: beside the policy
 }
 
 // plan says of every table whose rows it holds.
