@@ -107,8 +107,8 @@ crash: ## kill the ledger and the proxy between charge and answer, CRASHES times
 redteam: ## hold what main executes for 5000 random statements and the corpus against what was charged (SEED=n)
 	$(GO) test -count=1 -timeout 180m -v ./tests/redteam -args -seed $${SEED:-1} -statements 5000 -corpus 1 -databases 8
 
-compose: ## check docker-compose.yml and the Dockerfile
-	$(GO) test -count=1 -run Compose ./tests/integration/...
+compose: ## check docker-compose.yml, the Dockerfile and the manifests, by their own schemas too
+	$(GO) test -count=1 -run 'Compose|Manifests|Schemas' ./tests/integration ./tests/deploy
 
 clean: ## remove bin, dist and node_modules
 	rm -rf bin dist site/node_modules site/pages tests/integration/node_modules tests/console/node_modules tests/versions/node_modules
