@@ -91,7 +91,7 @@ func (c *initCommand) add(ctx context.Context, s *streams) error {
 // nobody is the group of files that their owner alone can read.
 const nobody = -1
 
-// writeSecrets makes a password for each role, which nobody can read but the files' owner and a group. One that is there
+// writeSecrets makes a password for each role, which the files' owner and a group alone can read. One that is there
 // stays.
 func writeSecrets(dir string, group int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// Add returns what a policy would say of one more table, as lines of its tables: one foreign key leads from the table to
+// Add returns what a policy would say of one more table, as lines of its tables: a foreign key leads from the table to
 // one that the policy protects. What only a person knows is in comments, as in a first policy.
 func Add(ctx context.Context, dsn string, p *policy.Policy, name string) (string, error) {
 	conn, c, err := open(ctx, dsn)
