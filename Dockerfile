@@ -14,6 +14,6 @@ RUN apt-get update \
 COPY --from=build /dpproxy /usr/local/bin/dpproxy
 USER dpproxy
 WORKDIR /var/lib/dpproxy
-EXPOSE 6432 9187
+EXPOSE 6432 6480 9187
 ENTRYPOINT ["dpproxy"]
 CMD ["serve", "--policy", "/etc/dpproxy/policy.yaml"]

@@ -12,7 +12,7 @@ TEST_PARALLEL ?= 3
 
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build packages install-deps lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth trusted test-versions fuzz verify soak crash redteam compose clean
+.PHONY: help build packages install-deps install-tools lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth trusted test-versions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,9 @@ packages: ## dist: a binary that runs on any Linux, .deb and .rpm
 install-deps: ## install what the tests need and is missing: PostgreSQL, client libraries, a browser
 	./tests/integration/install.sh
 	./tests/integration/citus.sh
+
+install-tools: ## install the tools of others that TestTools runs: Django, Rails, TypeORM, pgcli and more
+	./tests/integration/tools/install.sh
 
 lint: ## golangci-lint: go vet, gofumpt and the list of .golangci.yml (half a minute)
 	@echo "== lint"
@@ -50,7 +53,7 @@ guards: install-deps ## what guards privacy, with all its numbers: corpus under 
 test-all: ## everything there is to test, part by part, with a table of times: before a release
 	@./tests/all.sh
 
-whole: install-deps ## every package with all its numbers
+whole: install-deps install-tools ## every package with all its numbers
 	@echo "== every package"
 	@$(GO) test -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 90m ./internal/rewrite ./tests/integration ./...
 
@@ -107,8 +110,8 @@ crash: ## kill the ledger and the proxy between charge and answer, CRASHES times
 redteam: ## hold what main executes for 5000 random statements and the corpus against what was charged (SEED=n)
 	$(GO) test -count=1 -timeout 180m -v ./tests/redteam -args -seed $${SEED:-1} -statements 5000 -corpus 1 -databases 8
 
-compose: ## check docker-compose.yml and the Dockerfile
-	$(GO) test -count=1 -run Compose ./tests/integration/...
+compose: ## check docker-compose.yml, the Dockerfile and the manifests, by their own schemas too
+	$(GO) test -count=1 -run 'Compose|Manifests|Schemas' ./tests/integration ./tests/deploy
 
 clean: ## remove bin, dist and node_modules
-	rm -rf bin dist site/node_modules site/pages tests/integration/node_modules tests/console/node_modules tests/versions/node_modules
+	rm -rf bin dist site/node_modules site/pages tests/integration/node_modules tests/integration/tools/node_modules tests/console/node_modules tests/versions/node_modules

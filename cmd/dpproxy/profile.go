@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
@@ -67,7 +68,7 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 	}
 	fmt.Fprint(s.out, policy.Print(p.Name, found.Keys))
 	if c.Write {
-		err = rewritePolicy(p, found.Keys)
+		err = rewritePolicy(p, func(data []byte) ([]byte, error) { return policy.Edit(p.File, data, p.Name, found.Keys) })
 	}
 	return errors.Join(err, found.Failed)
 }
@@ -95,8 +96,8 @@ func (c *profileCommand) prepare() (*policy.Policy, error) {
 	return p, nil
 }
 
-// rewritePolicy writes keys into a policy file, all or none.
-func rewritePolicy(p *policy.Policy, keys []policy.Key) error {
+// rewritePolicy edits a policy file as a whole, or not at all. It stays its owner's, and readable by whom it was.
+func rewritePolicy(p *policy.Policy, edit func(data []byte) ([]byte, error)) error {
 	path, err := filepath.EvalSymlinks(p.File)
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func rewritePolicy(p *policy.Policy, keys []policy.Key) error {
 	if err != nil {
 		return err
 	}
-	if data, err = policy.Edit(p.File, data, p.Name, keys); err != nil {
+	if data, err = edit(data); err != nil {
 		return err
 	}
 	fresh, err := os.CreateTemp(filepath.Dir(path), ".policy-")
@@ -117,7 +118,9 @@ func rewritePolicy(p *policy.Policy, keys []policy.Key) error {
 		return err
 	}
 	defer os.Remove(fresh.Name())
-	if err := errors.Join(fresh.Chmod(info.Mode().Perm()), writeAll(fresh, data)); err != nil {
+	owner := info.Sys().(*syscall.Stat_t)
+	if err := errors.Join(fresh.Chown(int(owner.Uid), int(owner.Gid)), fresh.Chmod(info.Mode().Perm()),
+		writeAll(fresh, data)); err != nil {
 		return err
 	}
 	return os.Rename(fresh.Name(), path)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/lineage"
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 //go:embed catalog.sql
@@ -98,6 +99,17 @@ func (c *catalog) named(name string) *table {
 	}
 	return c.tables[i]
 }
+
+// of finds the table that a policy names; nil: there is none.
+func (c *catalog) of(name policy.Name) *table {
+	i := slices.IndexFunc(c.tables, func(t *table) bool { return t.name() == name })
+	if i < 0 {
+		return nil
+	}
+	return c.tables[i]
+}
+
+func (t *table) name() policy.Name { return policy.Name{Schema: t.Schema, Relation: t.Name} }
 
 // unique reports whether a column alone is unique.
 func (t *table) unique(column string) bool {

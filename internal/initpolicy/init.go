@@ -16,22 +16,12 @@ import (
 
 // Print connects to a database and returns a policy for it.
 func Print(ctx context.Context, dsn string, o Options) (string, error) {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return "", err
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, c, err := open(ctx, dsn)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close(ctx)
-	c, err := read(ctx, conn)
-	if err != nil {
-		return "", err
-	}
-	if len(c.tables) == 0 {
-		return "", fmt.Errorf("database %s has no table that %s may see", config.Database, config.User)
-	}
+	config := conn.Config()
 	p, err := newPlan(c, o)
 	if err != nil {
 		return "", err
@@ -49,6 +39,23 @@ func Print(ctx context.Context, dsn string, o Options) (string, error) {
 	printed := d.print()
 	views, err := d.viewsOf(ctx, conn, printed)
 	return printed + views, err
+}
+
+// open connects to a database and reads its schema.
+func open(ctx context.Context, dsn string) (*pgx.Conn, *catalog, error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := read(ctx, conn)
+	if err == nil && len(c.tables) == 0 {
+		err = fmt.Errorf("database %s has no table that %s may see", conn.Config().Database, conn.Config().User)
+	}
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, nil, err
+	}
+	return conn, c, nil
 }
 
 // address returns a DSN without user and password.

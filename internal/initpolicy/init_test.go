@@ -137,3 +137,26 @@ func TestEmptyDatabase(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// TestAddChoosesNobody: a table that leads to units of two kinds is a person's to decide.
+func TestAddChoosesNobody(t *testing.T) {
+	s, name := pgservertest.Database(t, `
+		CREATE TABLE patients (id int PRIMARY KEY); CREATE TABLE nurses (id int PRIMARY KEY); CREATE TABLE wards (ward int PRIMARY KEY);
+		CREATE TABLE visits (patient int REFERENCES patients, nurse int REFERENCES nurses);
+		CREATE TABLE bills (patient int REFERENCES patients, ward int REFERENCES wards)`)
+	of := func(table, unit string) *policy.Table {
+		return &policy.Table{Name: policy.Name{Schema: "public", Relation: table}, Unit: &policy.Unit{Name: unit, Column: "id"}}
+	}
+	p := &policy.Policy{Tables: []*policy.Table{
+		of("patients", "patient"), of("nurses", "nurse"), {Name: policy.Name{Schema: "public", Relation: "wards"}, Public: true},
+	}}
+	dsn := s.DSN(name, pgserver.Superuser)
+	if lines, err := initpolicy.Add(context.Background(), dsn, p, "visits"); err == nil ||
+		!strings.Contains(err.Error(), "leads to a patient and a nurse: choose by hand") {
+		t.Errorf("%v\n%s", err, lines)
+	}
+	if lines, err := initpolicy.Add(context.Background(), dsn, p, "bills"); err != nil ||
+		!strings.Contains(lines, "{name: patient, column: patient}") || !strings.Contains(lines, "ward: {values_from: wards.ward}") {
+		t.Errorf("%v\n%s", err, lines)
+	}
+}

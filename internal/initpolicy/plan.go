@@ -16,6 +16,7 @@ type Options struct {
 	Analyst  string   // their name; empty: "analyst"
 	Verifier string   // of their password; empty: of one that nobody knows
 	Secrets  string   // the folder with the passwords of the roles, one file each (Roles); empty: they have none
+	Ledger   string   // where budgets are kept; empty: beside the policy
 }
 
 // plan says of every table whose rows it holds.
@@ -107,7 +108,7 @@ func (p *plan) people(r *lineage.Relation) bool {
 // names reports whether the units' key references a table, so that each of its rows is a unit.
 func (p *plan) names(t *table) bool {
 	return p.root != nil && slices.ContainsFunc(p.graph.Keys(p.relation(p.root.table)), func(k lineage.Key) bool {
-		return slices.Contains(k.Columns, p.root.PrimaryKey[0]) && p.table(k.To) == t
+		return slices.Contains(k.Columns, p.root.reach.tables[p.root.table].column) && p.table(k.To) == t
 	})
 }
 

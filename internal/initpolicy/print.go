@@ -70,6 +70,9 @@ func (d *document) print() string {
 	}
 	w("  admin:  ${DPPROXY_ADMIN_DSN}")
 	w("")
+	if d.Ledger != "" {
+		w("ledger: %s", d.Ledger)
+	}
 	w("accounting: {method: rdp, delta: 1e-6}")
 	w("defaults: {epsilon: 0.5, epsilon_max: 1}          # margin: 10%% charges less where numbers are large")
 	w("budget: {epsilon: 40, delta: 1e-6}                # all analysts together")

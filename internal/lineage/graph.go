@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -126,6 +127,18 @@ func (g *Graph) Relation(oid uint32) *Relation { return g.all[oid] }
 
 // Named finds a relation by its name; nil: there is none.
 func (g *Graph) Named(n policy.Name) *Relation { return g.named[n] }
+
+// Tables lists what holds rows itself, partitions among it, in the order of the names; views do not.
+func (g *Graph) Tables() []*Relation {
+	var all []*Relation
+	for _, r := range g.all {
+		if r.Kind != 'v' && r.Kind != 'm' {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Relation) int { return cmp.Compare(a.Name.String(), b.Name.String()) })
+	return all
+}
 
 // Root is the table of which a partition is a part; any other relation is its own.
 func (g *Graph) Root(r *Relation) *Relation {

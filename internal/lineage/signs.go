@@ -1,7 +1,6 @@
 package lineage
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,15 +66,12 @@ var shared = append([]string{
 // Signs finds the relations that hold people's rows by their keys' names, through each other.
 func (g *Graph) Signs(known Known) *Signs {
 	s := &Signs{
-		g: g, known: known, owned: map[*Relation]bool{}, named: map[*Relation]bool{},
+		g: g, known: known, tables: g.Tables(), owned: map[*Relation]bool{}, named: map[*Relation]bool{},
 		foreign: map[*Relation]map[string]bool{},
 	}
-	for _, r := range g.all {
-		if r.Kind != 'v' && r.Kind != 'm' {
-			s.tables, s.owned[r] = append(s.tables, r), known.People(r)
-		}
+	for _, r := range s.tables {
+		s.owned[r] = known.People(r)
 	}
-	slices.SortFunc(s.tables, func(a, b *Relation) int { return cmp.Compare(a.Name.String(), b.Name.String()) })
 	for grown := true; grown; {
 		s.collect()
 		grown = false

@@ -91,7 +91,7 @@ func (p *Prepared) CountThreshold(delta float64) (CountThreshold, error) {
 	few := func(m float64) bool { return m >= 1 && reached(m) <= delta/p.task.most()*(1-1e-9) }
 	if !few(reach) {
 		return CountThreshold{},
-			fmt.Errorf("delta %g over %g groups is too small for the law of joint noise to say which groups are shown", delta,
+			fmt.Errorf("delta %g over %g groups is too small for the distribution of joint noise to say which groups are shown", delta,
 				p.task.most())
 	}
 	least := leastInteger(reach, few)

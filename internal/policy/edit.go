@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -128,6 +129,41 @@ func Edit(file string, data []byte, database string, keys []Key) ([]byte, error)
 	return data, nil
 }
 
+// AddTable writes a table, as lines that are indented by two at least below an empty one, behind the last of a policy
+// file's tables, and keeps all else as it is; database is empty where the file has one. The result is a valid policy, or
+// there is an error and nothing to write.
+func AddTable(file string, data []byte, database, lines string) ([]byte, error) {
+	data, err := addTable(data, database, lines)
+	if err != nil {
+		return nil, fmt.Errorf("%s: tables: %w; write this by hand:\n%s", file, err, lines)
+	}
+	if _, err := Parse(file, data); err != nil {
+		return nil, fmt.Errorf("%s would not be a valid policy with this table, so it stays as it is:\n%w", file, err)
+	}
+	return data, nil
+}
+
+func addTable(data []byte, database, lines string) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	text := newText(data)
+	node := tablesOf(doc.Content[0], database)
+	if node == nil || len(node.Content) == 0 || node.Style&yaml.FlowStyle != 0 {
+		return nil, errForm
+	}
+	after, err := text.lastLine(node)
+	if err != nil {
+		return nil, err
+	}
+	indent := strings.Repeat(" ", node.Content[0].Column-1)
+	for after < len(text.lines) && bytes.HasPrefix(data[text.lines[after]:], []byte(indent+" ")) {
+		after++ // comments of the last table
+	}
+	return text.insert(after, strings.ReplaceAll(lines, "\n  ", "\n"+indent)), nil
+}
+
 func (k Key) path() string {
 	if k.Column == "" {
 		return k.Table.String() + "." + k.Name
@@ -144,12 +180,7 @@ func edit(data []byte, database string, k Key) ([]byte, error) {
 		return nil, err
 	}
 	text := newText(data)
-	node := doc.Content[0]
-	if database != "" {
-		node = field(node, func(key string) bool { return key == "databases" })
-		node = field(node, func(key string) bool { return key == database })
-	}
-	node = field(node, func(key string) bool { return key == "tables" })
+	node := tablesOf(doc.Content[0], database)
 	node = field(node, func(key string) bool { n, _ := relation(key); return n == k.Table })
 	if k.Column != "" {
 		node = field(node, func(key string) bool { return key == "columns" })
@@ -169,6 +200,15 @@ func edit(data []byte, database string, k Key) ([]byte, error) {
 		return text.insertFlow(node, k)
 	}
 	return text.insertLine(node, k)
+}
+
+// tablesOf finds a file's tables; nil: it has none.
+func tablesOf(node *yaml.Node, database string) *yaml.Node {
+	if database != "" {
+		node = field(node, func(key string) bool { return key == "databases" })
+		node = field(node, func(key string) bool { return key == database })
+	}
+	return field(node, func(key string) bool { return key == "tables" })
 }
 
 // field finds the value of a key; nil where there is none.
@@ -277,10 +317,15 @@ func (t editedText) insertLine(node *yaml.Node, k Key) ([]byte, error) {
 	}
 	first := node.Content[0]
 	entry := strings.Repeat(" ", first.Column-1) + k.Name + ": " + k.Value + "\n"
+	return t.insert(line, entry), nil
+}
+
+// insert adds lines before one, or behind the last.
+func (t editedText) insert(line int, entry string) []byte {
 	if line < len(t.lines) {
-		return t.replace(t.lines[line], t.lines[line], entry), nil
+		return t.replace(t.lines[line], t.lines[line], entry)
 	}
-	return slices.Concat(t.data, []byte("\n"+entry)), nil
+	return slices.Concat(t.data, []byte("\n"+entry))
 }
 
 // lastLine is the number of the line on which a node ends.

@@ -181,3 +181,26 @@ func TestEditFindsWhereAValueEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestAddTable: a table goes behind the last one and its comments, indented as the others are.
+func TestAddTable(t *testing.T) {
+	const added = "\n  notes: # of visits\n    privacy_unit: {name: patient, column: p}\n    columns: {p: {}}\n"
+	text := strings.Replace(strings.Replace(edited, `"10"`, "10", 1), `"odd.name"`, "odd", 1)
+	head, tables, _ := strings.Cut(text, "tables:\n")
+	deeper := strings.Replace(head, "databases: {main: postgres://m@h/d, shadow: postgres://s@h/s}\n", "", 1) +
+		"databases:\n  clinic:\n    main: postgres://m@h/d\n    shadow: postgres://s@h/s\n    tables:\n      " +
+		strings.TrimPrefix(strings.ReplaceAll(tables, "\n  ", "\n      "), "  ")
+	for name, c := range map[string]struct{ text, database, want string }{
+		"at the end":       {text, "", text + added},
+		"without its end":  {strings.TrimSuffix(text, "\n"), "", text + added},
+		"before a comment": {text + "    # v: {} # who\n\n  # others\n", "", text + "    # v: {} # who\n" + added + "\n  # others\n"},
+		"of a database":    {deeper, "clinic", deeper + strings.ReplaceAll(added, "\n  ", "\n      ")},
+		"a flow":           {head + "tables: {t: {public: true}}\n", "", ""},
+		"twice":            {text + "  notes: {public: true}\n", "", ""},
+	} {
+		got, err := AddTable("p.yaml", []byte(c.text), c.database, added)
+		if (err == nil) != (c.want != "") || string(got) != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
+		}
+	}
+}

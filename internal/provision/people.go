@@ -26,6 +26,7 @@ func (c *liveCheck) checkPeople(ctx context.Context) error {
 			w.check(t, r, c.found)
 		}
 	}
+	w.adviseUnlisted(c.found)
 	return nil
 }
 

@@ -1,5 +1,6 @@
 // The pages of docs/ as a site, with search over all of them: make site. No page loads anything from another origin.
 import { defineConfig } from 'vitepress'
+import { search } from './search.mjs'
 
 const repository = 'https://github.com/dpproxy/dpproxy/blob/main/'
 
@@ -25,16 +26,16 @@ export default defineConfig({
   description: 'A differential-privacy firewall for PostgreSQL',
   srcDir: 'pages',
   outDir: '../dist/site',
-  rewrites: { 'README.md': 'index.md' },
   markdown: { html: false, attrs: { disable: true }, config: (md) => { outwards(md); fenced(md) } },
   themeConfig: {
-    search: { provider: 'local' },
+    search,
     outline: [2, 3],
     sidebar: [
       { text: 'Analysts', items: [page('Ask', 'ask'), page('Answers', 'answers'), page('SQL', 'sql'), page('Functions', 'functions'), page('Refusals', 'refusals'), page('Synthetic rows', 'synthetic'), page('BI tools', 'bi-tools'), page('Console', 'console'), page('Protocol', 'protocol'), page('Catalogs', 'introspection'), page('Statements', 'reference/statements')] },
       { text: 'Administrators', items: [page('Tutorial', 'tutorial'), page('Policy', 'policy'), page('Commands', 'commands'), page('Choosing bounds and ε', 'choosing'), page('Synthetic tables', 'synthesize'), page('Operations', 'operations'), page('Monitoring', 'monitoring'), page('Upgrades', 'upgrade'), page('Budget', 'budget'), page('Scale', 'scale')] },
       { text: 'Auditors', items: [page('Threat model', 'threat-model'), page('Privacy', 'privacy'), page('Certified queries', 'certify'), page('Mechanisms', 'mechanisms'), page('Papers', 'papers'), page('Accuracy', 'accuracy'), page('Questions', 'questions')] },
       { text: 'Contributors', items: [page('Architecture', 'architecture'), page('Testing', 'testing'), page('Decisions', 'decisions/README'), page('Benchmarks', 'bench'), page('Glossary', 'glossary')] },
+      { text: 'All pages', link: '/contents' },
     ],
   },
 })

@@ -20,6 +20,7 @@ var terms = []struct{ anchor, words string }{
 	{"release-block", `release blocks?`},
 	{"measure-query", `measure query|measure queries`},
 	{"finish-query", `finish query|finish queries`},
+	{"main", `main`},
 	{"shadow", `shadow`},
 	{"synthetic-twin", `synthetic twins?`},
 	{"partition-selection", `partition selections?`},

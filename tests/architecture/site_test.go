@@ -46,3 +46,22 @@ func TestSiteHasEveryPage(t *testing.T) {
 		}
 	}
 }
+
+// TestSQLPageIsInPieces: nobody reads a cell of a hundred words, or a list of thirty.
+func TestSQLPageIsInPieces(t *testing.T) {
+	const longestCell, longestList = 80, 8 // words, bullets
+	page, err := os.ReadFile(root + "/docs/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range strings.Split(string(page), "\n#") {
+		if n := strings.Count(section, "\n- "); n > longestList {
+			t.Errorf("%.40q has %d bullets", section, n)
+		}
+		for cell := range strings.SplitSeq(section, " | ") {
+			if n := len(strings.Fields(cell)); strings.HasPrefix(section, "# In short") && n > longestCell {
+				t.Errorf("a cell of %d words: %.60s", n, cell)
+			}
+		}
+	}
+}

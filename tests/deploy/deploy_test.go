@@ -186,6 +186,31 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
+// TestSchemas holds the manifests against Kubernetes' own schemas, docker-compose.yml against Compose's, both
+// read by what their projects publish for this. tests/packages has systemd read the unit.
+func TestSchemas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all builds the programs that read them")
+	}
+	for _, c := range []struct{ tool, program, file string }{
+		{"sigs.k8s.io/kubectl-validate@v0.0.4", "kubectl-validate", "../../deploy/kubernetes/dpproxy.yaml"},
+		{"github.com/compose-spec/compose-go/v2/cmd@v2.16.2", "cmd", "../../docker-compose.yml"},
+	} {
+		t.Run(c.tool, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			install := exec.Command("go", "install", c.tool)
+			install.Env = append(os.Environ(), "GOBIN="+folder, "GOFLAGS=")
+			if out, err := install.CombinedOutput(); err != nil {
+				t.Skipf("it cannot be had: %s", out)
+			}
+			if out, err := exec.Command(filepath.Join(folder, c.program), c.file).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
 func TestManifests(t *testing.T) {
 	_, answers := served(t)
 	text, err := os.ReadFile("../../deploy/kubernetes/dpproxy.yaml")

@@ -4,10 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // composeFile is what the test reads of docker-compose.yml.
@@ -17,6 +20,8 @@ type composeFile struct {
 		Build     string
 		Volumes   []string
 		Ports     []string
+		Command   []string
+		Health    struct{ Test []string }               `yaml:"healthcheck"`
 		DependsOn map[string]struct{ Condition string } `yaml:"depends_on"`
 	}
 	Volumes map[string]any
@@ -62,16 +67,37 @@ func TestComposeFile(t *testing.T) {
 			}
 		}
 	}
+	if !slices.Contains(c.Services["postgres"].Health.Test, "--host=127.0.0.1") {
+		t.Error("the server that initdb runs, which listens on a socket alone, is healthy")
+	}
+	p := composedPolicy(t, c.Services["setup"].Command[0])
+	for _, listen := range []string{p.Listen, p.Console.Listen} {
+		_, port, _ := strings.Cut(listen, ":")
+		if want := "127.0.0.1:" + port + ":" + port; !slices.Contains(c.Services["dpproxy"].Ports, want) {
+			t.Errorf("%s is not published", listen)
+		}
+	}
 	if !ledger {
 		t.Error("the ledger is in no volume")
 	}
-	// Docker's own opinion, where its client has the plugin.
-	if exec.Command("docker", "compose", "version").Run() == nil {
-		cmd := exec.Command("docker", "compose", "-f", "../../docker-compose.yml", "config", "--quiet")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("docker compose config: %v\n%s", err, out)
-		}
+}
+
+// composedPolicy is what the first command of the service setup makes of the demo's policy.
+func composedPolicy(t *testing.T, script string) *policy.Policy {
+	t.Helper()
+	edit, _, _ := strings.Cut(script, " >")
+	out, err := exec.Command("sh", "-c", strings.Replace(edit, "/policies/", "../../policies/", 1)).Output()
+	if err != nil {
+		t.Fatal(err)
 	}
+	p, err := policy.Parse("policy.yaml", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Console == nil {
+		t.Fatal("it has no console")
+	}
+	return p
 }
 
 func TestComposeDockerfileIsPinnedAndUnprivileged(t *testing.T) {

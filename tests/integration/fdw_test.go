@@ -78,3 +78,30 @@ func TestPostgresFDW(t *testing.T) {
 		})
 	}
 }
+
+// TestDblink: a statement that another PostgreSQL sends by dblink is answered, or refused with its reason.
+func TestDblink(t *testing.T) {
+	p := start(t, clinicPolicy(), clinic)
+	host, port, err := net.SplitHostPort(p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, db := pgservertest.Database(t, "CREATE EXTENSION dblink")
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	to := fmt.Sprintf("host=%s port=%s dbname=%s user=alice password=%s", host, port, p.db, password)
+	var n int
+	if err := conn.QueryRow(ctx, "SELECT n FROM dblink($1, 'SELECT count(*) FROM patients') AS t (n int)", to).Scan(&n); err != nil ||
+		n < 800 || n > 1200 {
+		t.Errorf("count %d: %v", n, err)
+	}
+	var name string
+	err = conn.QueryRow(ctx, "SELECT name FROM dblink($1, 'SELECT name FROM patients') AS t (name text)", to).Scan(&name)
+	if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Message, refusal) {
+		t.Errorf("%q: %v", name, err)
+	}
+}

@@ -41,6 +41,7 @@ func TestPackages(t *testing.T) {
 			m := newMachine(t)
 			m.run(append(by.install, older+by.suffix)...)
 			m.looksInstalled()
+			m.strangersProtocol()
 			dsn := m.configure()
 			service := m.start(unit)
 			before := m.ask(dsn, service)
@@ -115,6 +116,51 @@ func (m *machine) looksInstalled() {
 			m.Errorf("%v: %s, want %s", c.command, got, c.want)
 		}
 	}
+}
+
+// strangersProtocol is what somebody types who has installed the package and has a database: init --service, setup, the
+// service. The service reads its secrets, writes its ledger, and answers, without a word on owners and modes.
+func (m *machine) strangersProtocol() {
+	m.Helper()
+	server, err := pgserver.Start(m.Context(), pgserver.Options{Password: "owner"})
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer server.Stop()
+	dsn := fmt.Sprintf("postgres://%s:owner@127.0.0.1:%d/postgres?sslmode=disable", pgserver.Superuser, server.Port)
+	pgservertest.Exec(m.T, dsn, "CREATE TABLE patients (id bigint PRIMARY KEY, age int CHECK (age >= 0 AND age <= 120)); "+
+		"INSERT INTO patients SELECT n, n % 90 FROM generate_series(1, 1000) n")
+	const policy = "/etc/dpproxy/policy.yaml"
+	begin := m.command("root:root", "dpproxy", "init", "--service", "--main", dsn, "--analyst", "alice")
+	begin.Stdin = strings.NewReader("secret\n")
+	if out, err := begin.CombinedOutput(); err != nil || !strings.Contains(string(out), "systemctl enable --now dpproxy") {
+		m.Fatalf("init --service: %v\n%s", err, out)
+	}
+	m.run("sed", "-i", "s/127.0.0.1:6432/127.0.0.1:0/", policy) // this machine's network is the host's
+	m.run("env", "DPPROXY_ADMIN_DSN="+dsn, "dpproxy", "setup", "--policy", policy)
+	m.run("dpproxy", "profile", "--policy", policy, "--epsilon", "1", "--write")
+	service := m.start(unit)
+	if count := m.ask("postgres", service); count == "0" {
+		m.Errorf("%s patients", count)
+	}
+	m.run("dpproxy", "profile", "--policy", policy, "--epsilon", "1", "--write")
+	m.stop(service)
+	m.stop(m.start(unit))
+	for path, want := range map[string]string{
+		policy: "640 root dpproxy", "/etc/dpproxy/secrets": "750 root dpproxy", "/etc/dpproxy/secrets/main": "640 root dpproxy",
+		"/var/lib/dpproxy": "700 dpproxy dpproxy", "/var/lib/dpproxy/dpproxy.ledger": "600 dpproxy dpproxy",
+	} {
+		if got := m.run("stat", "-c", "%a %U %G", path); got != want {
+			m.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if m.command("nobody:nogroup", "cat", "/etc/dpproxy/secrets/main").Run() == nil {
+		m.Error("everybody reads the secrets")
+	}
+	if !m.fails("dpproxy", "init", "--service", "--main", dsn) {
+		m.Error("init --service replaces a policy")
+	}
+	m.run("rm", "-r", policy, "/etc/dpproxy/secrets", "/var/lib/dpproxy")
 }
 
 // configure writes a policy for a database of its own, and returns its name.

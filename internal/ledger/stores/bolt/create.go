@@ -73,7 +73,7 @@ func createFile(path string) (err error) {
 		return fmt.Errorf("ledger %s cannot be created: %w", path, err)
 	}
 	defer os.Remove(f.Name())
-	if err := f.Close(); err != nil {
+	if err := errors.Join(giveToOwner(f), f.Close()); err != nil {
 		return fmt.Errorf("ledger %s cannot be created: %w", path, err)
 	}
 	db, err := bbolt.Open(f.Name(), 0o600, nil)
@@ -105,6 +105,20 @@ func createFile(path string) (err error) {
 		return fmt.Errorf("ledger %s cannot be created: %w", path, err)
 	}
 	return nil
+}
+
+// giveToOwner makes a file that root creates that of the folder's owner: what an administrator charges before the
+// service has run belongs to the service.
+func giveToOwner(f *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(f.Name()))
+	if err != nil {
+		return err
+	}
+	owner := info.Sys().(*syscall.Stat_t)
+	return f.Chown(int(owner.Uid), int(owner.Gid))
 }
 
 // moveIntoPlace renames a file but never replaces one: another process may have created the ledger in the meantime and
