@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/csv"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
-	a, err := x.client.ask(r.Context(), p.Price, p.SQL)
+	a, err := x.client.question(r.Context(), p.Price, p.SQL)
 	defer a.release()
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	p.Outcome = outcomeOf(a, err, p)
@@ -111,65 +112,84 @@ func outcomeOf(a *answer, err error, p askPage) *outcome {
 	}
 	o.Heads, o.Shown = a.shown()
 	o.More = len(a.Rows) + a.Beyond - len(o.Shown)
-	for _, n := range a.Notices {
-		if strings.HasPrefix(n.Message, "dpproxy: ") {
-			o.Notice, o.Hint = strings.TrimPrefix(n.Message, "dpproxy: "), n.Hint
-			if n.Detail != "" {
-				o.Details = strings.Split(n.Detail, "\n")
-			}
+	if n := a.notice(); n != nil {
+		o.Notice, o.Hint = strings.TrimPrefix(n.Message, noticePrefix), n.Hint
+		if n.Detail != "" {
+			o.Details = strings.Split(n.Detail, "\n")
 		}
 	}
-	o.Charts = charts(a, margins(o.Details))
+	o.Charts = charts(a)
 	dim(o.Charts, o.Hint)
 	return o
 }
 
-// shown is a cell of a page's table.
+// shown is a cell of a page's table. Whole ones are not broken over lines.
 type shown struct {
-	Text         string
-	Number, Soft bool
+	Text                string
+	Number, Soft, Whole bool
 }
 
-// shown lays an answer out: the two ends of an interval are one column, and figures have the digits that mean
-// something.
+// wholeText is the longest text, in characters, that a table does not break.
+const wholeText = 24
+
+// shown lays an answer out: behind each released column is what is known of its accuracy, and figures have the digits
+// that mean something.
 func (a *answer) shown() (heads []shown, rows [][]shown) {
-	ends := a.intervals()
 	rows = make([][]shown, min(shownRows, len(a.Rows)))
-	for i := 0; i < len(a.Columns); i++ {
-		numeric := isNumber(a.Columns[i].OID)
-		heads = append(heads, shown{Text: a.Columns[i].Name, Number: numeric})
-		for r := range rows {
-			rows[r] = append(rows[r], a.Rows[r][i].shown(numeric))
+	for i, k := range a.accuracies() {
+		if k.isEnd {
+			continue
 		}
-		if e, ok := ends[i]; ok {
-			heads = append(heads, shown{Text: "95 %", Number: numeric})
-			for r := range rows {
-				low, high := a.Rows[r][e.low].shown(numeric), a.Rows[r][e.high].shown(numeric)
-				text := low.Text + " … " + high.Text
-				switch noLow, noHigh := a.Rows[r][e.low].Null, a.Rows[r][e.high].Null; {
-				case noLow && noHigh:
-					text = "unknown"
-				case noLow:
-					text = "≤ " + high.Text
-				case noHigh:
-					text = "≥ " + low.Text
-				}
-				rows[r] = append(rows[r], shown{text, numeric, true})
-			}
-			i = e.high
+		c := a.Columns[i]
+		heads = append(heads, shown{Text: c.Name, Number: isNumber(c.OID)})
+		for r := range rows {
+			rows[r] = append(rows[r], a.Rows[r][i].shown(c))
+		}
+		if !k.released {
+			continue
+		}
+		head := "95 %"
+		if k.ends == nil && !math.IsInf(k.margin, 1) {
+			head = "95 %, at most"
+		}
+		heads = append(heads, shown{Text: head, Number: isNumber(c.OID)})
+		for r := range rows {
+			rows[r] = append(rows[r], shown{a.within(k, i, a.Rows[r]), isNumber(c.OID), true, true})
 		}
 	}
 	return heads, rows
 }
 
-func (c cell) shown(numeric bool) shown {
+// within says in which interval a value is.
+func (a *answer) within(k accuracy, at int, row []cell) string {
+	switch {
+	case k.ends == nil && row[at].Null:
+		return ""
+	case k.ends == nil:
+		return k.within(a.Columns[at])
+	}
+	low, high := row[k.ends.low], row[k.ends.high]
+	from, to := low.shown(a.Columns[at]).Text, high.shown(a.Columns[at]).Text
+	switch {
+	case low.Null && high.Null:
+		return "unknown"
+	case low.Null:
+		return "≤ " + to
+	case high.Null:
+		return "≥ " + from
+	}
+	return from + " … " + to
+}
+
+func (c cell) shown(k column) shown {
+	numeric := isNumber(k.OID)
 	switch {
 	case c.Null:
-		return shown{"NULL", numeric, true}
+		return shown{"NULL", numeric, true, true}
 	case numeric:
-		return shown{figure(c.Text), true, false}
+		return shown{figure(c.Text), true, false, true}
 	}
-	return shown{c.Text, false, false}
+	return shown{c.Text, false, false, isTime(k.OID) || utf8.RuneCountInString(c.Text) <= wholeText}
 }
 
 // script is the question as it is asked in psql.
@@ -200,20 +220,36 @@ func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
 	_ = a.writeCSV(csv.NewWriter(w)) // fails if the browser is gone
 }
 
+// writeCSV writes an answer. A released column x without x_low and x_high is followed by x_margin, the widest of its
+// values, which is empty where none is known.
 func (a *answer) writeCSV(out *csv.Writer) error {
-	record := make([]string, len(a.Columns))
-	for i, k := range a.Columns {
-		record[i] = harmless(k.Name)
-	}
-	err := out.Write(record)
-	for _, row := range a.Rows {
-		for i, v := range row {
-			record[i] = v.Text
-			if !isNumber(a.Columns[i].OID) {
-				record[i] = harmless(v.Text)
+	columns := a.accuracies()
+	record := make([]string, 0, len(a.Columns))
+	line := func(of func(i int) string, margin func(i int) string) error {
+		record = record[:0]
+		for i, k := range columns {
+			if record = append(record, of(i)); k.released && k.ends == nil {
+				record = append(record, margin(i))
 			}
 		}
-		err = errors.Join(err, out.Write(record))
+		return out.Write(record)
+	}
+	err := line(func(i int) string { return harmless(a.Columns[i].Name) },
+		func(i int) string { return harmless(a.Columns[i].Name + "_margin") })
+	for _, row := range a.Rows {
+		value := func(i int) string {
+			if isNumber(a.Columns[i].OID) {
+				return row[i].Text
+			}
+			return harmless(row[i].Text)
+		}
+		margin := func(i int) string {
+			if row[i].Null || math.IsInf(columns[i].margin, 1) {
+				return ""
+			}
+			return strconv.FormatFloat(columns[i].margin, 'g', -1, 64)
+		}
+		err = errors.Join(err, line(value, margin))
 	}
 	out.Flush()
 	return errors.Join(err, out.Error())

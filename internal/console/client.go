@@ -87,6 +87,7 @@ type answer struct {
 	Notices []*pgconn.Notice
 	SQL     string
 	Price   price
+	Figures []figureOf      // what dpproxy.last says of it; none: nothing private was read
 	memory  *memory.Account // counts the answer, until it is freed
 	holders atomic.Int32
 }
@@ -111,15 +112,50 @@ var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no 
 // ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text
 // means the same.
 func (c *client) ask(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	return c.one(ctx, p, sql, parameters...)
+}
+
+// question is ask, and how far what was released may be off.
+func (c *client) question(ctx context.Context, p price, sql string) (*answer, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	a, err := c.one(ctx, p, sql)
+	if err != nil || a.notice() == nil {
+		return a, err
+	}
+	last, err := c.one(ctx, price{}, lastSQL)
+	if err != nil {
+		a.release()
+		return nil, err
+	}
+	defer last.release()
+	a.Figures = last.figures()
+	return a, nil
+}
+
+// begin waits for the turn of whoever calls.
+func (c *client) begin(ctx context.Context) error {
 	select {
 	case <-c.turn:
+		return nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	defer func() {
-		c.lost.Store(c.conn.IsClosed())
-		c.turn <- struct{}{}
-	}()
+}
+
+func (c *client) end() {
+	c.lost.Store(c.conn.IsClosed())
+	c.turn <- struct{}{}
+}
+
+// one runs one statement, for who has the turn.
+func (c *client) one(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
 	if err := c.settle(ctx, p); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@
 //	sessions.go login.go     web sessions: made at login, ended by logout, silence or age
 //	pipe.go client.go        the connection behind a web session; one statement from text to rows
 //	ask.go dryrun.go         Ask: what a question would cost, and its answer
+//	accuracy.go              how far each column of an answer may be off
 //	density.go chart.go      figures, drawn as SVG
 //	columns.go budget.go     what may be asked, what is left, what was asked
 //	dba.go samples.go        the administrator's pages: accounts, counters, pools, policy. They run no SQL

@@ -58,8 +58,15 @@ type release struct {
 	Scale       float64  `json:"scale"`
 	Margin      *float64 `json:"margin"`
 	Wanted      float64  `json:"wanted_margin"`
+	Sum         *sum     `json:"sum"`
 	Density     *law     `json:"density"`
 	Unit        string   `json:"unit"` // what the numbers count: microseconds or days; empty: themselves
+}
+
+// sum is made of a release and its count.
+type sum struct {
+	Name   string  `json:"name"`
+	Margin float64 `json:"margin"`
 }
 
 // Kinds of releases (mechanism.Kind).
@@ -118,6 +125,9 @@ func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
 	d.Plan, d.Free = plan, free
 	for _, rel := range plan.Releases {
 		d.Parts = append(d.Parts, rel.part())
+		if s := rel.Sum; s != nil && s.Name != rel.Name { // beside an average
+			d.Parts = append(d.Parts, part{Name: s.Name, Margin: "±" + rel.amount(s.Margin), How: rel.Mechanism})
+		}
 	}
 	if len(offerMargins(plan)) > 0 {
 		d.Offers = c.offers(r.Context(), x.client, p, plan)
@@ -199,6 +209,8 @@ func (r release) margin() string {
 		return "±" + r.amount(r.Wanted) + " where enough rows count"
 	case r.Margin != nil:
 		return "±" + r.amount(*r.Margin)
+	case r.Sum != nil && r.Sum.Name == r.Name:
+		return "±" + r.amount(r.Sum.Margin)
 	case r.Kind == kindChained && r.Scale > 0:
 		// The noise of the sum, which is taken around the middle of the bounds, over the rows. That of their number adds
 		// little.
