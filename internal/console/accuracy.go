@@ -53,8 +53,8 @@ type accuracy struct {
 // interval names the columns that hold the ends of another's interval.
 type interval struct{ low, high int }
 
-// accuracies finds, for each column x, the columns x_low and x_high that dpproxy.intervals puts behind it, and else what
-// dpproxy.last knows.
+// accuracies finds, for each column x, the columns x_low and x_high that dpproxy.intervals puts behind it, and else
+// what dpproxy.last knows.
 func (a *answer) accuracies() []accuracy {
 	list := make([]accuracy, len(a.Columns))
 	for i, k := range a.Columns {

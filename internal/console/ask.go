@@ -22,6 +22,7 @@ type askPage struct {
 	Own     int       // the policy's
 	Price   price
 	First   []question
+	Tables  []askable // the schema that stands beside the editor
 	DryRun  *dryRun
 	Outcome *outcome
 }
@@ -50,10 +51,18 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
 func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, sql string) {
 	p := c.askPage(r)
 	p.SQL = sql
+	c.renderAsk(w, r, x, p, http.StatusOK)
+}
+
+// renderAsk writes the page, with the schema.
+func (c *Console) renderAsk(w http.ResponseWriter, r *http.Request, x *session, p askPage, status int) {
 	if tables, err := tablesOf(r.Context(), x.client); err == nil {
-		p.First = firstQuestions(tables)
+		p.Tables = tables
+		if p.Outcome == nil && p.DryRun == nil {
+			p.First = firstQuestions(tables)
+		}
 	}
-	c.render(w, r, http.StatusOK, "ask", "Ask", p)
+	c.render(w, r, status, "ask", "Ask", p)
 }
 
 // askPage reads the form.
@@ -82,7 +91,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	case "price":
 		d := c.dry(r, x, p)
 		p.DryRun = &d
-		c.render(w, r, statusOf(d.Refused), "ask", "Ask", p)
+		c.renderAsk(w, r, x, p, statusOf(d.Refused))
 		return
 	}
 	// A question takes as long as main takes; the page has its time-outs back afterwards.
@@ -100,7 +109,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 		c.write(w, r, statusOf(p.Outcome.Refused), "ask", "outcome", p.Outcome)
 		return
 	}
-	c.render(w, r, statusOf(p.Outcome.Refused), "ask", "Ask", p)
+	c.renderAsk(w, r, x, p, statusOf(p.Outcome.Refused))
 }
 
 func outcomeOf(a *answer, err error, p askPage) *outcome {

@@ -268,7 +268,10 @@ func (a *answer) text(row int, name string) string {
 }
 
 // refusal is an error as a page shows it.
-type refusal struct{ Code, Message, Detail, Hint, Help, Near string }
+type refusal struct {
+	Code, Message, Detail, Hint, Help, Near string
+	Position                                int // in characters of the text, from 1; 0: of no place
+}
 
 // explained says of an error what the client may know. Errors of the wire are made for it; others are not shown.
 func explained(err error, sql string, offset int) refusal {
@@ -281,7 +284,7 @@ func explained(err error, sql string, offset int) refusal {
 	}
 	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint, Help: helpOf(e.Hint)}
 	if at := int(e.Position) - offset; at > 0 {
-		r.Near = near(sql, at)
+		r.Near, r.Position = near(sql, at), at
 	}
 	return r
 }

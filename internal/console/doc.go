@@ -9,6 +9,7 @@
 //	server.go guard.go       listener, time-outs; headers, host, origin and method of every request
 //	sessions.go login.go     web sessions: made at login, ended by logout, silence or age
 //	pipe.go client.go        the connection behind a web session; one statement from text to rows
+//	pages.go assets.go       addresses, and what pages load. web/ has what is bundled into assets/
 //	ask.go dryrun.go         Ask: what a question would cost, and its answer
 //	accuracy.go              how far each column of an answer may be off
 //	density.go chart.go      figures, drawn as SVG

@@ -76,9 +76,6 @@ type Console struct {
 //go:embed templates/*.html
 var templates embed.FS
 
-//go:embed assets
-var assets embed.FS
-
 // New makes a console that serves nothing yet.
 func New(config Config) (*Console, error) {
 	c := &Console{

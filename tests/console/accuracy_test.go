@@ -98,7 +98,7 @@ func (b *browser) question(sql string) {
 func TestNothingMovesWhileOneTypes(t *testing.T) {
 	b := newBrowser(t, newWorld(t))
 	b.login("alice")
-	const where = `JSON.stringify(['#sql', '#step', '#margin', 'button[value=run]', '#outcome']
+	const where = `JSON.stringify(['#editor', '#step', '#margin', 'button[value=run]', '#outcome']
 		.map(s => { const r = document.querySelector(s).getBoundingClientRect(); return [Math.round(r.top), Math.round(r.height)]; }))`
 	before := eval[string](b, where)
 	stays := func(when string) {
