@@ -34,6 +34,7 @@ type outcome struct {
 	Details []string
 	Hint    string
 	Charts  []chart
+	Unsure  [2]int // from which row to which the place in the order is within the noise
 	Heads   []shown
 	Shown   [][]shown
 	More    int // rows that the page leaves out
@@ -128,6 +129,7 @@ func outcomeOf(a *answer, err error, p askPage) *outcome {
 		}
 	}
 	o.Charts = charts(a)
+	o.Unsure[0], o.Unsure[1] = unsure(o.Hint)
 	dim(o.Charts, o.Hint)
 	return o
 }
@@ -144,29 +146,38 @@ const wholeText = 24
 // shown lays an answer out: behind each released column is what is known of its accuracy, and figures have the digits
 // that mean something.
 func (a *answer) shown() (heads []shown, rows [][]shown) {
-	rows = make([][]shown, min(shownRows, len(a.Rows)))
-	for i, k := range a.accuracies() {
+	columns := a.accuracies()
+	for i, k := range columns {
 		if k.isEnd {
 			continue
 		}
-		c := a.Columns[i]
-		heads = append(heads, shown{Text: c.Name, Number: isNumber(c.OID)})
-		for r := range rows {
-			rows[r] = append(rows[r], a.Rows[r][i].shown(c))
-		}
-		if !k.released {
-			continue
-		}
-		head := "95 %"
-		if k.ends == nil && !math.IsInf(k.margin, 1) {
-			head = "95 %, at most"
-		}
-		heads = append(heads, shown{Text: head, Number: isNumber(c.OID)})
-		for r := range rows {
-			rows[r] = append(rows[r], shown{a.within(k, i, a.Rows[r]), isNumber(c.OID), true, true})
+		number := isNumber(a.Columns[i].OID)
+		heads = append(heads, shown{Text: a.Columns[i].Name, Number: number})
+		switch {
+		case k.released && k.ends == nil && !math.IsInf(k.margin, 1):
+			heads = append(heads, shown{Text: "95 %, at most", Number: number})
+		case k.released:
+			heads = append(heads, shown{Text: "95 %", Number: number})
 		}
 	}
+	for _, row := range a.Rows[:min(shownRows, len(a.Rows))] {
+		rows = append(rows, a.shownRow(columns, row))
+	}
 	return heads, rows
+}
+
+// shownRow lays a row out.
+func (a *answer) shownRow(columns []accuracy, row []cell) (cells []shown) {
+	for i, k := range columns {
+		if k.isEnd {
+			continue
+		}
+		cells = append(cells, row[i].shown(a.Columns[i]))
+		if k.released {
+			cells = append(cells, shown{a.within(k, i, row), isNumber(a.Columns[i].OID), true, true})
+		}
+	}
+	return cells
 }
 
 // within says in which interval a value is.
@@ -214,16 +225,24 @@ func script(p price, sql string) string {
 	return sql + ";"
 }
 
+// kept finds the answer of this session that a request names; nil: it has said that there is none.
+func (c *Console) kept(w http.ResponseWriter, r *http.Request, x *session) *answer {
+	id, err := strconv.Atoi(r.URL.Query().Get("id"))
+	if a := x.answer(id); err == nil && a != nil {
+		return a
+	}
+	c.fail(w, r, http.StatusNotFound,
+		"This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
+	return nil
+}
+
 // download sends an answer of this session as CSV.
 func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
-	id, err := strconv.Atoi(r.URL.Query().Get("id"))
-	a := x.answer(id)
-	defer a.release()
-	if err != nil || a == nil {
-		c.fail(w, r, http.StatusNotFound,
-			"This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
+	a := c.kept(w, r, x)
+	if a == nil {
 		return
 	}
+	defer a.release()
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="answer.csv"`)
 	_ = a.writeCSV(csv.NewWriter(w)) // fails if the browser is gone

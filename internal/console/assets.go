@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// What pages load: by hand, but for editor.js, chart.js and licences.txt, which `make web` bundles from web/.
+// What pages load: by hand, but for editor.js, chart.js and licences, which `make web` bundles from web/.
 //
 //go:embed assets
 var assets embed.FS
@@ -27,7 +27,7 @@ type asset struct {
 // contentTypes are those of the assets; what the machine believes of endings has no part in it.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
-	".txt": "text/plain; charset=utf-8",
+	"": "text/plain; charset=utf-8",
 }
 
 // allAssets reads and packs them, once.

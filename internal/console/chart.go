@@ -3,10 +3,7 @@ package console
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
-	"time"
 )
 
 // chart shows a column of an answer by a key, with the margin in which 95% of such answers are.
@@ -16,7 +13,6 @@ type chart struct {
 	Widest      bool // Margin is the widest of several: some keys have a narrower one
 	Single      *single
 	Bars        []bar
-	Line        *line
 	Left        int  // keys that are not drawn
 	Unsure      bool // some of Bars are of a place within the noise
 	Lo, Hi      string
@@ -35,20 +31,9 @@ type bar struct {
 	Unsure       bool // of its place in the order of the answer
 }
 
-// line is drawn in hundredths of width and height.
-type line struct {
-	Path        string
-	Points      []point
-	First, Last string
-	Top, Bottom string
-}
-
-type point struct{ X, Y, Low, High float64 }
-
 const (
 	maxCharts = 4
 	maxBars   = 40
-	maxPoints = 500
 )
 
 // unsure finds in a HINT which places of the answer are within the noise, counted from 0; to is 0 where all are
@@ -112,14 +97,10 @@ func charts(a *answer) []chart {
 
 // datum is a row of a chart.
 type datum struct {
-	key            string
-	at             float64 // of a key that is a time or a number
-	value          float64
-	low, high      float64
-	text           string
-	missing, fixed bool // fixed: at is its place
-	time           bool // at is a time
-	own            bool // low and high are of this value, and not the widest of all
+	key, text        string
+	value, low, high float64
+	missing          bool
+	own              bool // low and high are of this value, and not the widest of all
 }
 
 func (ch *chart) draw(a *answer, keys []int, value int, k accuracy) {
@@ -131,41 +112,12 @@ func (ch *chart) draw(a *answer, keys []int, value int, k accuracy) {
 		d.value = v
 		d.low, d.high = k.around(row, v)
 		d.own = k.ends != nil
-		if len(keys) == 1 {
-			d.at, d.fixed = place(a.Columns[keys[0]].OID, row[keys[0]])
-			d.time = isTime(a.Columns[keys[0]].OID)
-		}
 		data = append(data, d)
-	}
-	whole := !slices.ContainsFunc(data, func(d datum) bool { return !d.fixed || d.missing })
-	if whole && len(data) > 2 && (data[0].time || len(data) > 12) && len(data) <= maxPoints {
-		ch.Line = lineOf(data)
-		return
 	}
 	if len(data) > maxBars {
 		ch.Left, data = len(data)-maxBars, data[:maxBars]
 	}
 	ch.bars(data)
-}
-
-// place is where a key is on an axis.
-func place(oid uint32, k cell) (float64, bool) {
-	if k.Null {
-		return 0, false
-	}
-	if isTime(oid) {
-		for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07"} {
-			if t, err := time.Parse(layout, k.Text); err == nil {
-				return float64(t.Unix()), true
-			}
-		}
-		return 0, false
-	}
-	if !isNumber(oid) {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(k.Text, 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 // span is the least interval that holds 0, every value and every error bar. The widest margin of all, around a value
@@ -198,37 +150,4 @@ func (ch *chart) bars(data []datum) {
 		}
 		ch.Bars = append(ch.Bars, b)
 	}
-}
-
-func lineOf(data []datum) *line {
-	data = slices.Clone(data)
-	slices.SortStableFunc(data, func(a, b datum) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
-	lo, hi := span(data)
-	first, last := data[0], data[len(data)-1]
-	width := last.at - first.at
-	if width == 0 {
-		width = 1
-	}
-	y := func(v float64) float64 { return 100 - 100*(v-lo)/(hi-lo) }
-	l := &line{First: first.key, Last: last.key, Top: number(hi), Bottom: number(lo)}
-	var b strings.Builder
-	for i, d := range data {
-		p := point{1 + 98*(d.at-first.at)/width, y(d.value), y(math.Max(d.low, lo)), y(d.high)}
-		l.Points = append(l.Points, p)
-		command := "L"
-		if i == 0 {
-			command = "M"
-		}
-		b.WriteString(command + coordinate(p.X) + " " + coordinate(p.Y))
-	}
-	l.Path = b.String()
-	return l
 }

@@ -12,6 +12,7 @@
 //	pages.go assets.go       addresses, and what pages load. web/ has what is bundled into assets/
 //	ask.go dryrun.go         Ask: what a question would cost, and its answer
 //	accuracy.go              how far each column of an answer may be off
+//	data.go                  an answer for the script that sorts and draws it
 //	density.go chart.go      figures, drawn as SVG
 //	columns.go budget.go     what may be asked, what is left, what was asked
 //	dba.go samples.go        the administrator's pages: accounts, counters, pools, policy. They run no SQL

@@ -36,7 +36,6 @@ func table(columns []column, rows ...[]string) *answer {
 var (
 	ward  = column{"ward", pgtype.TextOID}
 	count = column{"count", pgtype.Int8OID}
-	month = column{"month", pgtype.DateOID}
 )
 
 func TestBars(t *testing.T) {
@@ -120,19 +119,6 @@ func TestIntervalsOfEqualNames(t *testing.T) {
 	}
 	if got, want := strings.Join(line, "; "), "ward=a; avg=50; 95 %=0 … 100; avg=20; 95 %=unknown"; got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-func TestLines(t *testing.T) {
-	list := charts(table([]column{month, count}, []string{"2026-03-01", "30"}, []string{"2026-01-01", "10"},
-		[]string{"2026-02-01", "20"}))
-	if len(list) != 1 || list[0].Line == nil {
-		t.Fatalf("%+v", list)
-	}
-	l := list[0].Line
-	if l.First != "2026-01-01" || l.Last != "2026-03-01" || len(l.Points) != 3 || l.Points[0].X != 1 ||
-		l.Points[2].X != 99 || l.Points[0].Y <= l.Points[2].Y {
-		t.Errorf("%+v", l)
 	}
 }
 

@@ -96,6 +96,7 @@ func (c *Console) routes() http.Handler {
 	analyst("POST /ask", c.ask)
 	analyst("POST /dryrun", c.dryRun)
 	analyst("GET /answer.csv", c.download)
+	analyst("GET /answer.json", c.answerJSON)
 	analyst("GET /columns", c.showColumns)
 	analyst("GET /budget", c.showBudget)
 	analyst("GET /history", c.showHistory)

@@ -103,7 +103,7 @@ func TestAssets(t *testing.T) {
 	v := w.visitor().login("alice")
 	page := v.do("/ask", nil).body
 	total := 0
-	for _, name := range []string{"style.css", "console.js", "editor.js"} {
+	for _, name := range []string{"style.css", "console.js", "editor.js", "chart.js"} {
 		_, address, found := strings.Cut(page, `"/assets/`+name)
 		address, _, _ = strings.Cut(address, `"`)
 		if !found {

@@ -4,7 +4,7 @@ import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 
 const folder = process.argv[2] ?? '../assets';
 const {metafile} = await build({
-  entryPoints: ['editor.js'], bundle: true, minify: true, format: 'esm', target: 'es2022',
+  entryPoints: ['editor.js', 'chart.js'], bundle: true, minify: true, format: 'esm', target: 'es2022',
   legalComments: 'none', outdir: folder, metafile: true, logLevel: 'warning',
 });
 const packages = new Set();
@@ -20,4 +20,4 @@ const texts = [...packages].sort().map((name) => {
   const {version, license} = JSON.parse(readFileSync(`${from}/package.json`, 'utf8'));
   return `${name} ${version} (${license})\n\n${licence ? readFileSync(`${from}/${licence}`, 'utf8').trim() : ''}\n`;
 });
-writeFileSync(`${folder}/licences.txt`, texts.join(`\n${'-'.repeat(80)}\n\n`));
+writeFileSync(`${folder}/licences`, texts.join(`\n${'-'.repeat(80)}\n\n`));
