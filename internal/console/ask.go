@@ -46,7 +46,18 @@ type outcome struct {
 const shownRows = 200
 
 func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
-	c.showQuestion(w, r, x, "")
+	if !r.URL.Query().Has("id") {
+		c.showQuestion(w, r, x, "")
+		return
+	}
+	switch q, err := c.opened(r, x); {
+	case err != nil:
+		c.refuse(w, r, err)
+	case q == nil:
+		c.fail(w, r, http.StatusNotFound, "There is no such question, or it is not shared with you.")
+	default:
+		c.showQuestion(w, r, x, q.SQL)
+	}
 }
 
 func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, sql string) {

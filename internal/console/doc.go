@@ -15,6 +15,7 @@
 //	data.go                  an answer for the script that sorts and draws it
 //	density.go chart.go      figures, drawn as SVG
 //	columns.go budget.go     what may be asked, what is left, what was asked
+//	notebook.go              questions that are saved under a name, and shared
 //	dba.go samples.go        the administrator's pages: accounts, counters, pools, policy. They run no SQL
 //
 // docs/console.md has the security argument.

@@ -100,7 +100,11 @@ if (form) {
     }
   };
 
-  form.addEventListener('submit', (e) => { e.preventDefault(); ask(); });
+  form.addEventListener('submit', (e) => {
+    if (e.submitter?.value === 'new') return; // a page of its own
+    e.preventDefault();
+    ask();
+  });
   form.addEventListener('input', soon);
   form.addEventListener('keydown', (e) => {
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
