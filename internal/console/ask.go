@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
 	"math"
@@ -16,7 +17,11 @@ import (
 
 // askPage is Ask: the form, and what came of it.
 type askPage struct {
-	SQL     string
+	SQL  string
+	text boundText // SQL as the wire takes it
+
+	Parameters []parameter
+
 	Prices  []float64 // the steps of the slider
 	Step    int       // where it is
 	Own     int       // the policy's
@@ -63,6 +68,7 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
 func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, sql string) {
 	p := c.askPage(r)
 	p.SQL = sql
+	p.Parameters = bindNames(sql).parameters(r.PostForm)
 	c.renderAsk(w, r, x, p, http.StatusOK)
 }
 
@@ -81,6 +87,8 @@ func (c *Console) renderAsk(w http.ResponseWriter, r *http.Request, x *session, 
 func (c *Console) askPage(r *http.Request) askPage {
 	defaults := c.config.Proxy.Policy().Defaults
 	p := askPage{SQL: strings.TrimSpace(r.PostFormValue("sql")), Prices: prices(defaults.Epsilon, defaults.EpsilonMax)}
+	p.text = bindNames(p.SQL)
+	p.Parameters = p.text.parameters(r.PostForm)
 	p.Step = nearest(p.Prices, defaults.Epsilon)
 	if step, err := strconv.Atoi(r.PostFormValue("step")); err == nil && step >= 0 && step < len(p.Prices) {
 		p.Step = step
@@ -110,7 +118,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
-	a, err := x.client.question(r.Context(), p.Price, p.SQL)
+	a, err := p.question(r.Context(), x.client)
 	defer a.release()
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	p.Outcome = outcomeOf(a, err, p)
@@ -124,10 +132,19 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	c.renderAsk(w, r, x, p, statusOf(p.Outcome.Refused))
 }
 
-func outcomeOf(a *answer, err error, p askPage) *outcome {
-	o := &outcome{Script: script(p.Price, p.SQL)}
+// question asks what the page has.
+func (p askPage) question(ctx context.Context, c *client) (*answer, error) {
+	values, err := p.values()
 	if err != nil {
-		e := explained(err, p.SQL, 0)
+		return nil, err
+	}
+	return c.question(ctx, p.Price, p.text.SQL, values...)
+}
+
+func outcomeOf(a *answer, err error, p askPage) *outcome {
+	o := &outcome{Script: script(p.Price, p.text.SQL, p.Parameters)}
+	if err != nil {
+		e := explained(err, p, 0)
 		o.Refused = &e
 		return o
 	}
@@ -224,16 +241,24 @@ func (c cell) shown(k column) shown {
 }
 
 // script is the question as it is asked in psql.
-func script(p price, sql string) string {
+func script(p price, sql string, parameters []parameter) string {
 	sql = strings.TrimRight(strings.TrimSpace(sql), "; \n\t")
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	end := ";"
+	if len(parameters) > 0 {
+		end = " \\bind"
+		for _, v := range parameters {
+			end += " " + strings.ReplaceAll(quote(v.Value), `\`, `\\`)
+		}
+		end += ` \g`
+	}
 	switch {
 	case p.Margin != "":
-		return "SET dpproxy.margin = " + quote(p.Margin) + ";\n" + sql + ";"
+		return "SET dpproxy.margin = " + quote(p.Margin) + ";\n" + sql + end
 	case p.Epsilon != "":
-		return "SET dpproxy.epsilon = " + quote(p.Epsilon) + ";\n" + sql + ";"
+		return "SET dpproxy.epsilon = " + quote(p.Epsilon) + ";\n" + sql + end
 	}
-	return sql + ";"
+	return sql + end
 }
 
 // kept finds the answer of this session that a request names; nil: it has said that there is none.

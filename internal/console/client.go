@@ -120,12 +120,12 @@ func (c *client) ask(ctx context.Context, p price, sql string, parameters ...str
 }
 
 // question is ask, and how far what was released may be off.
-func (c *client) question(ctx context.Context, p price, sql string) (*answer, error) {
+func (c *client) question(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	a, err := c.one(ctx, p, sql)
+	a, err := c.one(ctx, p, sql, parameters...)
 	if err != nil || a.notice() == nil {
 		return a, err
 	}
@@ -168,7 +168,7 @@ func (c *client) one(ctx context.Context, p price, sql string, parameters ...str
 		return nil, errNoRows
 	case len(prepared.ParamOIDs) != len(parameters):
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "there is no value for $1",
-			pgerr.Hint("Write the value in its place."))
+			pgerr.Hint("Write a name, :ward: it gets a field below the editor."))
 	}
 	values := make([][]byte, len(parameters))
 	for i, v := range parameters {
@@ -273,8 +273,9 @@ type refusal struct {
 	Position                                int // in characters of the text, from 1; 0: of no place
 }
 
-// explained says of an error what the client may know. Errors of the wire are made for it; others are not shown.
-func explained(err error, sql string, offset int) refusal {
+// explained says of an error what the client may know. Errors of the wire are made for it; others are not shown. offset
+// is how many characters stood before the question.
+func explained(err error, p askPage, offset int) refusal {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
 		return refusal{
@@ -284,7 +285,8 @@ func explained(err error, sql string, offset int) refusal {
 	}
 	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint, Help: helpOf(e.Hint)}
 	if at := int(e.Position) - offset; at > 0 {
-		r.Near, r.Position = near(sql, at), at
+		at = p.text.own(at)
+		r.Near, r.Position = near(p.SQL, at), at
 	}
 	return r
 }

@@ -11,6 +11,7 @@
 //	pipe.go client.go        the connection behind a web session; one statement from text to rows
 //	pages.go assets.go       addresses, and what pages load. web/ has what is bundled into assets/
 //	ask.go dryrun.go         Ask: what a question would cost, and its answer
+//	parameters.go            :names of a question, and $1 in their place
 //	accuracy.go              how far each column of an answer may be off
 //	data.go                  an answer for the script that sorts and draws it
 //	density.go chart.go      figures, drawn as SVG

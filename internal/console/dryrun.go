@@ -13,6 +13,8 @@ import (
 
 // dryRun is what EXPLAIN foretells of a question: free, and the same whatever the data.
 type dryRun struct {
+	Parameters []parameter // of the question: fields of the form
+
 	Refused *refusal
 	Free    bool // nothing private is read
 	Plan    explanation
@@ -92,8 +94,12 @@ type offer struct {
 const explainPrefix = "EXPLAIN (FORMAT JSON) "
 
 // explain makes a dry run of one statement at a price.
-func explain(ctx context.Context, c *client, p price, sql string) (explanation, bool, error) {
-	a, err := c.ask(ctx, p, explainPrefix+sql)
+func explain(ctx context.Context, c *client, at price, p askPage) (explanation, bool, error) {
+	values, err := p.values()
+	if err != nil {
+		return explanation{}, false, err
+	}
+	a, err := c.ask(ctx, at, explainPrefix+p.text.SQL, values...)
 	if err != nil {
 		return explanation{}, false, err
 	}
@@ -115,10 +121,10 @@ func (c *Console) dryRun(w http.ResponseWriter, r *http.Request, x *session) {
 
 // dry asks what the question would cost, and what it would at other prices.
 func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
-	d := dryRun{Chosen: p.Price}
-	plan, free, err := explain(r.Context(), x.client, p.Price, p.SQL)
+	d := dryRun{Chosen: p.Price, Parameters: p.Parameters}
+	plan, free, err := explain(r.Context(), x.client, p.Price, p)
 	if err != nil {
-		e := explained(err, p.SQL, utf8.RuneCountInString(explainPrefix))
+		e := explained(err, p, utf8.RuneCountInString(explainPrefix))
 		d.Refused = &e
 		return d
 	}
@@ -152,7 +158,7 @@ func (c *Console) offers(ctx context.Context, conn *client, p askPage, plan expl
 			list = append(list, offer{plan.Epsilon, offerMargins(plan), true})
 			continue
 		}
-		other, _, err := explain(ctx, conn, price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64)}, p.SQL)
+		other, _, err := explain(ctx, conn, price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64)}, p)
 		if err == nil {
 			list = append(list, offer{p.Prices[i], offerMargins(other), false})
 		}

@@ -248,9 +248,12 @@ func TestScript(t *testing.T) {
 		"SET dpproxy.epsilon = '0.2';\nSELECT 1;": {Epsilon: "0.2"},
 		"SET dpproxy.margin = '2''%';\nSELECT 1;": {Margin: "2'%"},
 	} {
-		if got := script(p, " SELECT 1; \n"); got != want {
+		if got := script(p, " SELECT 1; \n", nil); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	if got, want := script(price{}, "SELECT $1;", []parameter{{"a", `it's \ x`}}), `SELECT $1 \bind 'it''s \\ x' \g`; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -80,7 +80,7 @@ func (c *Console) changeSaved(w http.ResponseWriter, r *http.Request, x *session
 	}
 	if err != nil {
 		c.config.Log.Info("a question was not saved", "error", err)
-		e := explained(err, "", 0)
+		e := explained(err, askPage{}, 0)
 		c.renderSaved(w, r, x, savedPage{New: sql != "", SQL: sql, Problem: &e})
 		return
 	}

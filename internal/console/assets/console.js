@@ -50,6 +50,16 @@ if (form) {
     sql.dispatchEvent(new Event('change'));
   };
 
+  // fields has one for each :name of the question; those that are there stay, with what one types.
+  const fields = () => {
+    const inputs = (of) => [...of.querySelectorAll('input')];
+    const place = document.getElementById('parameters');
+    const wanted = inputs(dryrun.querySelector('[data-parameters]').content);
+    const there = inputs(place);
+    if (wanted.length === there.length && wanted.every((w, i) => w.name === there[i].name)) return;
+    place.replaceChildren(...wanted.map((w) => (there.find((t) => t.name === w.name) || w).parentElement));
+  };
+
   const look = async () => {
     if (looking) looking.abort();
     if (running || sql.value.trim() === '') return;
@@ -57,6 +67,7 @@ if (form) {
     dryrun.setAttribute('aria-busy', 'true');
     try {
       await part('/dryrun', dryrun, mine.signal);
+      fields();
     } catch (e) {
       if (e.name !== 'AbortError') dryrun.textContent = 'The proxy does not answer.';
     } finally {
