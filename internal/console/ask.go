@@ -35,6 +35,7 @@ type askPage struct {
 // outcome is what a question gave: an answer, or a refusal.
 type outcome struct {
 	ID      int
+	Name    string // of a saved question, on a dashboard
 	Notice  string
 	Details []string
 	Hint    string
@@ -251,6 +252,9 @@ func script(p price, sql string, parameters []parameter) string {
 			end += " " + strings.ReplaceAll(quote(v.Value), `\`, `\\`)
 		}
 		end += ` \g`
+	}
+	if p.Workload != "" {
+		return "SET dpproxy.workload = " + quote(p.Workload) + ";\n" + sql + end
 	}
 	switch {
 	case p.Margin != "":

@@ -102,8 +102,9 @@ type cell struct {
 	Null bool
 }
 
-// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε.
-type price struct{ Epsilon, Margin string }
+// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε. Workload
+// has the statements that are asked together with it.
+type price struct{ Epsilon, Margin, Workload string }
 
 // errNoRows refuses, before anything is charged, statements that a page has no use for: SET, COPY, BEGIN.
 var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no rows, and was not run",
@@ -215,7 +216,7 @@ func (c *client) settle(ctx context.Context, p price) error {
 	}
 	for name, value := range map[string]string{
 		"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin,
-		"dpproxy.intervals": "on",
+		"dpproxy.intervals": "on", "dpproxy.workload": p.Workload,
 	} {
 		if value == "" {
 			continue

@@ -17,6 +17,7 @@
 //	density.go chart.go      figures, drawn as SVG
 //	columns.go budget.go     what may be asked, what is left, what was asked
 //	notebook.go              questions that are saved under a name, and shared
+//	together.go              a dashboard: saved questions that are asked as one workload
 //	dba.go samples.go        the administrator's pages: accounts, counters, pools, policy. They run no SQL
 //
 // docs/console.md has the security argument.

@@ -40,6 +40,7 @@ type explanation struct {
 	Groups   []string  `json:"groups"`
 	Wide     string    `json:"wide"`
 	Measure  []string  `json:"measure"`
+	Workload string    `json:"workload"`
 }
 
 // takes is what the question would take of the budget.

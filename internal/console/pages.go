@@ -7,7 +7,7 @@ import (
 )
 
 // pageNames are the pages, each a template that fills in layout.html.
-var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "help", "dba", "policy"}
+var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "together", "help", "dba", "policy"}
 
 // parsePages reads the templates. fragments.html has what pages and scripts both show.
 func parsePages() (map[string]*template.Template, error) {
@@ -102,6 +102,8 @@ func (c *Console) routes() http.Handler {
 	analyst("GET /history", c.showHistory)
 	analyst("GET /saved", c.showSaved)
 	analyst("POST /saved", c.changeSaved)
+	analyst("GET /together", c.showTogether)
+	analyst("POST /together", c.askTogether)
 	analyst("GET /help", c.showHelp)
 	dba := func(pattern string, h func(http.ResponseWriter, *http.Request, *session)) {
 		mux.HandleFunc(pattern, c.only(true, h))

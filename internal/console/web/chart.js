@@ -5,6 +5,7 @@ import {axisX, axisY, barX, dot, gridX, gridY, lineY, plot, ruleX, ruleY} from '
 const shownBars = 40;
 const shownPoints = 2000;
 const pageRows = 50;
+const fewRows = 10; // are seen at once, and not searched
 const colours = ['var(--series-1)', 'var(--series-2)', 'var(--series-3)', 'var(--series-4)', 'var(--series-5)',
   'var(--series-6)', 'var(--series-7)', 'var(--series-8)'];
 
@@ -131,7 +132,7 @@ class Picture {
       height: 60 + 24 * data.length,
       x: {label: null, nice: true}, y: {label: null, domain: data.map(label), padding: .25},
       marks: [
-        gridX({stroke: 'var(--rule)', strokeOpacity: 1}), axisX({anchor: 'top', label: null, ticks: width / 110}),
+        gridX({stroke: 'var(--rule)', strokeOpacity: 1, ticks: width / 110}), axisX({anchor: 'top', label: null, ticks: width / 110}),
         axisY({label: null, tickSize: 0, tickFormat: short}),
         barX(data, {x: 'value', ...y, fill: colour, fillOpacity: (d) => d.unsure ? .45 : 1, title: label}),
         ruleY(data, {x1: 'low', x2: 'high', ...y, stroke: 'var(--error)', strokeWidth: 1.5, marker: 'tick'}),
@@ -215,8 +216,8 @@ const sortable = (answer, table) => {
   wanted.addEventListener('input', (e) => { e.stopPropagation(); state.page = 0; show(); });
   back.addEventListener('click', () => { state.page--; show(); });
   on.addEventListener('click', () => { state.page++; show(); });
-  table.closest('.scroll').before(element('div', {className: 'choices'}, search));
-  table.closest('.scroll').after(element('p', {className: 'actions'}, say, back, on));
+  if (answer.rows.length > fewRows) table.closest('.scroll').before(element('div', {className: 'choices'}, search));
+  if (answer.rows.length > pageRows) table.closest('.scroll').after(element('p', {className: 'actions'}, say, back, on));
   show();
 };
 
@@ -256,7 +257,5 @@ const look = () => {
   }
 };
 const outcome = document.getElementById('outcome');
-if (outcome) {
-  new MutationObserver(look).observe(outcome, {childList: true});
-  look();
-}
+if (outcome) new MutationObserver(look).observe(outcome, {childList: true});
+look();
