@@ -15,6 +15,7 @@
 //	accuracy.go              how far each column of an answer may be off
 //	data.go                  an answer for the script that sorts and draws it
 //	density.go chart.go      figures, drawn as SVG
+//	build.go                 a question of a table's columns, without SQL
 //	columns.go budget.go     what may be asked, what is left, what was asked
 //	notebook.go              questions that are saved under a name, and shared
 //	together.go              a dashboard: saved questions that are asked as one workload

@@ -7,7 +7,7 @@ import (
 )
 
 // pageNames are the pages, each a template that fills in layout.html.
-var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "together", "help", "dba", "policy"}
+var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "together", "build", "help", "dba", "policy"}
 
 // parsePages reads the templates. fragments.html has what pages and scripts both show.
 func parsePages() (map[string]*template.Template, error) {
@@ -100,6 +100,7 @@ func (c *Console) routes() http.Handler {
 	analyst("GET /columns", c.showColumns)
 	analyst("GET /budget", c.showBudget)
 	analyst("GET /history", c.showHistory)
+	analyst("GET /build", c.showBuild)
 	analyst("GET /saved", c.showSaved)
 	analyst("POST /saved", c.changeSaved)
 	analyst("GET /together", c.showTogether)

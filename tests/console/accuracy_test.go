@@ -28,7 +28,7 @@ func TestWhatIsAnnouncedIsAnswered(t *testing.T) {
 		"SELECT count(weight), avg(weight), sum(weight) FROM patients": 2,
 	} {
 		before := margins(v.do("/dryrun", url.Values{"csrf": {v.csrf}, "sql": {sql}}, "Dpproxy-Part", "1").body)
-		after := margins(regexp.MustCompile(`(?s)<div class="charts">.*?<table`).FindString(v.ask(sql).body))
+		after := margins(regexp.MustCompile(`(?s)<div class="charts".*?<table`).FindString(v.ask(sql).body))
 		if len(before) <= sum || len(after) <= sum || math.Abs(before[sum]/after[sum]-1) > .1 {
 			t.Errorf("%s: announced %v, answered %v", sql, before, after)
 		}

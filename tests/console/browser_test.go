@@ -110,6 +110,13 @@ func (b *browser) edits() bool {
 	return eval[bool](b, "(() => { const there = !!document.querySelector('#editor'); if (there) document.querySelector('#sql').focus(); return there; })()")
 }
 
+// quiet waits until nothing is being looked up.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.until("nothing is looked up", func() bool { return eval[bool](b, "!document.querySelector('[aria-busy]')") })
+	b.run(chromedp.Sleep(300 * time.Millisecond)) // what was pale is not, by and by
+}
+
 // inEditor gives what an expression on the editor's shadow root, called root, is.
 func inEditor[T any](b *browser, expression string) T {
 	b.t.Helper()
