@@ -12,13 +12,16 @@ TEST_PARALLEL ?= 3
 
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build packages install-deps install-tools lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth trusted test-versions fuzz verify soak crash redteam compose clean
+.PHONY: help build web packages install-deps install-tools lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth trusted test-versions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 build: ## bin/dpproxy (the first build compiles PostgreSQL's parser: half a minute)
 	$(GO) build -trimpath -o bin/dpproxy ./cmd/dpproxy
+
+web: ## bundle what the console's pages load, from internal/console/web into internal/console/assets (needs npm)
+	cd internal/console/web && npm ci --no-audit --no-fund --ignore-scripts && node build.mjs
 
 packages: ## dist: a binary that runs on any Linux, .deb and .rpm
 	./packaging/build.sh
@@ -114,4 +117,4 @@ compose: ## check docker-compose.yml, the Dockerfile and the manifests, by their
 	$(GO) test -count=1 -run 'Compose|Manifests|Schemas' ./tests/integration ./tests/deploy
 
 clean: ## remove bin, dist and node_modules
-	rm -rf bin dist site/node_modules site/pages tests/integration/node_modules tests/integration/tools/node_modules tests/console/node_modules tests/versions/node_modules
+	rm -rf bin dist site/node_modules site/pages tests/integration/node_modules tests/integration/tools/node_modules tests/console/node_modules tests/versions/node_modules internal/console/web/node_modules

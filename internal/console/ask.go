@@ -1,8 +1,10 @@
 package console
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,12 +17,17 @@ import (
 
 // askPage is Ask: the form, and what came of it.
 type askPage struct {
-	SQL     string
+	SQL  string
+	text boundText // SQL as the wire takes it
+
+	Parameters []parameter
+
 	Prices  []float64 // the steps of the slider
 	Step    int       // where it is
 	Own     int       // the policy's
 	Price   price
 	First   []question
+	Tables  []askable // the schema that stands beside the editor
 	DryRun  *dryRun
 	Outcome *outcome
 }
@@ -28,10 +35,12 @@ type askPage struct {
 // outcome is what a question gave: an answer, or a refusal.
 type outcome struct {
 	ID      int
+	Name    string // of a saved question, on a dashboard
 	Notice  string
 	Details []string
 	Hint    string
 	Charts  []chart
+	Unsure  [2]int // from which row to which the place in the order is within the noise
 	Heads   []shown
 	Shown   [][]shown
 	More    int // rows that the page leaves out
@@ -43,22 +52,44 @@ type outcome struct {
 const shownRows = 200
 
 func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
-	c.showQuestion(w, r, x, "")
+	if !r.URL.Query().Has("id") {
+		c.showQuestion(w, r, x, "")
+		return
+	}
+	switch q, err := c.opened(r, x); {
+	case err != nil:
+		c.refuse(w, r, err)
+	case q == nil:
+		c.fail(w, r, http.StatusNotFound, "There is no such question, or it is not shared with you.")
+	default:
+		c.showQuestion(w, r, x, q.SQL)
+	}
 }
 
 func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, sql string) {
 	p := c.askPage(r)
 	p.SQL = sql
+	p.Parameters = bindNames(sql).parameters(r.PostForm)
+	c.renderAsk(w, r, x, p, http.StatusOK)
+}
+
+// renderAsk writes the page, with the schema.
+func (c *Console) renderAsk(w http.ResponseWriter, r *http.Request, x *session, p askPage, status int) {
 	if tables, err := tablesOf(r.Context(), x.client); err == nil {
-		p.First = firstQuestions(tables)
+		p.Tables = tables
+		if p.Outcome == nil && p.DryRun == nil {
+			p.First = firstQuestions(tables)
+		}
 	}
-	c.render(w, r, http.StatusOK, "ask", "Ask", p)
+	c.render(w, r, status, "ask", "Ask", p)
 }
 
 // askPage reads the form.
 func (c *Console) askPage(r *http.Request) askPage {
 	defaults := c.config.Proxy.Policy().Defaults
 	p := askPage{SQL: strings.TrimSpace(r.PostFormValue("sql")), Prices: prices(defaults.Epsilon, defaults.EpsilonMax)}
+	p.text = bindNames(p.SQL)
+	p.Parameters = p.text.parameters(r.PostForm)
 	p.Step = nearest(p.Prices, defaults.Epsilon)
 	if step, err := strconv.Atoi(r.PostFormValue("step")); err == nil && step >= 0 && step < len(p.Prices) {
 		p.Step = step
@@ -81,14 +112,14 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	case "price":
 		d := c.dry(r, x, p)
 		p.DryRun = &d
-		c.render(w, r, statusOf(d.Refused), "ask", "Ask", p)
+		c.renderAsk(w, r, x, p, statusOf(d.Refused))
 		return
 	}
 	// A question takes as long as main takes; the page has its time-outs back afterwards.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
-	a, err := x.client.ask(r.Context(), p.Price, p.SQL)
+	a, err := p.question(r.Context(), x.client)
 	defer a.release()
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	p.Outcome = outcomeOf(a, err, p)
@@ -99,121 +130,194 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 		c.write(w, r, statusOf(p.Outcome.Refused), "ask", "outcome", p.Outcome)
 		return
 	}
-	c.render(w, r, statusOf(p.Outcome.Refused), "ask", "Ask", p)
+	c.renderAsk(w, r, x, p, statusOf(p.Outcome.Refused))
+}
+
+// question asks what the page has.
+func (p askPage) question(ctx context.Context, c *client) (*answer, error) {
+	values, err := p.values()
+	if err != nil {
+		return nil, err
+	}
+	return c.question(ctx, p.Price, p.text.SQL, values...)
 }
 
 func outcomeOf(a *answer, err error, p askPage) *outcome {
-	o := &outcome{Script: script(p.Price, p.SQL)}
+	o := &outcome{Script: script(p.Price, p.text.SQL, p.Parameters)}
 	if err != nil {
-		e := explained(err, p.SQL, 0)
+		e := explained(err, p, 0)
 		o.Refused = &e
 		return o
 	}
 	o.Heads, o.Shown = a.shown()
 	o.More = len(a.Rows) + a.Beyond - len(o.Shown)
-	for _, n := range a.Notices {
-		if strings.HasPrefix(n.Message, "dpproxy: ") {
-			o.Notice, o.Hint = strings.TrimPrefix(n.Message, "dpproxy: "), n.Hint
-			if n.Detail != "" {
-				o.Details = strings.Split(n.Detail, "\n")
-			}
+	if n := a.notice(); n != nil {
+		o.Notice, o.Hint = strings.TrimPrefix(n.Message, noticePrefix), n.Hint
+		if n.Detail != "" {
+			o.Details = strings.Split(n.Detail, "\n")
 		}
 	}
-	o.Charts = charts(a, margins(o.Details))
+	o.Charts = charts(a)
+	o.Unsure[0], o.Unsure[1] = unsure(o.Hint)
 	dim(o.Charts, o.Hint)
 	return o
 }
 
-// shown is a cell of a page's table.
+// shown is a cell of a page's table. Whole ones are not broken over lines.
 type shown struct {
-	Text         string
-	Number, Soft bool
+	Text                string
+	Number, Soft, Whole bool
 }
 
-// shown lays an answer out: the two ends of an interval are one column, and figures have the digits that mean
-// something.
+// wholeText is the longest text, in characters, that a table does not break.
+const wholeText = 24
+
+// shown lays an answer out: behind each released column is what is known of its accuracy, and figures have the digits
+// that mean something.
 func (a *answer) shown() (heads []shown, rows [][]shown) {
-	ends := a.intervals()
-	rows = make([][]shown, min(shownRows, len(a.Rows)))
-	for i := 0; i < len(a.Columns); i++ {
-		numeric := isNumber(a.Columns[i].OID)
-		heads = append(heads, shown{Text: a.Columns[i].Name, Number: numeric})
-		for r := range rows {
-			rows[r] = append(rows[r], a.Rows[r][i].shown(numeric))
+	columns := a.accuracies()
+	for i, k := range columns {
+		if k.isEnd {
+			continue
 		}
-		if e, ok := ends[i]; ok {
-			heads = append(heads, shown{Text: "95 %", Number: numeric})
-			for r := range rows {
-				low, high := a.Rows[r][e.low].shown(numeric), a.Rows[r][e.high].shown(numeric)
-				text := low.Text + " … " + high.Text
-				switch noLow, noHigh := a.Rows[r][e.low].Null, a.Rows[r][e.high].Null; {
-				case noLow && noHigh:
-					text = "unknown"
-				case noLow:
-					text = "≤ " + high.Text
-				case noHigh:
-					text = "≥ " + low.Text
-				}
-				rows[r] = append(rows[r], shown{text, numeric, true})
-			}
-			i = e.high
+		number := isNumber(a.Columns[i].OID)
+		heads = append(heads, shown{Text: a.Columns[i].Name, Number: number})
+		switch {
+		case k.released && k.ends == nil && !math.IsInf(k.margin, 1):
+			heads = append(heads, shown{Text: "95 %, at most", Number: number})
+		case k.released:
+			heads = append(heads, shown{Text: "95 %", Number: number})
 		}
+	}
+	for _, row := range a.Rows[:min(shownRows, len(a.Rows))] {
+		rows = append(rows, a.shownRow(columns, row))
 	}
 	return heads, rows
 }
 
-func (c cell) shown(numeric bool) shown {
+// shownRow lays a row out.
+func (a *answer) shownRow(columns []accuracy, row []cell) (cells []shown) {
+	for i, k := range columns {
+		if k.isEnd {
+			continue
+		}
+		cells = append(cells, row[i].shown(a.Columns[i]))
+		if k.released {
+			cells = append(cells, shown{a.within(k, i, row), isNumber(a.Columns[i].OID), true, true})
+		}
+	}
+	return cells
+}
+
+// within says in which interval a value is.
+func (a *answer) within(k accuracy, at int, row []cell) string {
+	switch {
+	case k.ends == nil && row[at].Null:
+		return ""
+	case k.ends == nil:
+		return k.within(a.Columns[at])
+	}
+	low, high := row[k.ends.low], row[k.ends.high]
+	from, to := low.shown(a.Columns[at]).Text, high.shown(a.Columns[at]).Text
+	switch {
+	case low.Null && high.Null:
+		return "unknown"
+	case low.Null:
+		return "≤ " + to
+	case high.Null:
+		return "≥ " + from
+	}
+	return from + " … " + to
+}
+
+func (c cell) shown(k column) shown {
+	numeric := isNumber(k.OID)
 	switch {
 	case c.Null:
-		return shown{"NULL", numeric, true}
+		return shown{"NULL", numeric, true, true}
 	case numeric:
-		return shown{figure(c.Text), true, false}
+		return shown{figure(c.Text), true, false, true}
 	}
-	return shown{c.Text, false, false}
+	return shown{c.Text, false, false, isTime(k.OID) || utf8.RuneCountInString(c.Text) <= wholeText}
 }
 
 // script is the question as it is asked in psql.
-func script(p price, sql string) string {
+func script(p price, sql string, parameters []parameter) string {
 	sql = strings.TrimRight(strings.TrimSpace(sql), "; \n\t")
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	end := ";"
+	if len(parameters) > 0 {
+		end = " \\bind"
+		for _, v := range parameters {
+			end += " " + strings.ReplaceAll(quote(v.Value), `\`, `\\`)
+		}
+		end += ` \g`
+	}
+	if p.Workload != "" {
+		return "SET dpproxy.workload = " + quote(p.Workload) + ";\n" + sql + end
+	}
 	switch {
 	case p.Margin != "":
-		return "SET dpproxy.margin = " + quote(p.Margin) + ";\n" + sql + ";"
+		return "SET dpproxy.margin = " + quote(p.Margin) + ";\n" + sql + end
 	case p.Epsilon != "":
-		return "SET dpproxy.epsilon = " + quote(p.Epsilon) + ";\n" + sql + ";"
+		return "SET dpproxy.epsilon = " + quote(p.Epsilon) + ";\n" + sql + end
 	}
-	return sql + ";"
+	return sql + end
+}
+
+// kept finds the answer of this session that a request names; nil: it has said that there is none.
+func (c *Console) kept(w http.ResponseWriter, r *http.Request, x *session) *answer {
+	id, err := strconv.Atoi(r.URL.Query().Get("id"))
+	if a := x.answer(id); err == nil && a != nil {
+		return a
+	}
+	c.fail(w, r, http.StatusNotFound,
+		"This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
+	return nil
 }
 
 // download sends an answer of this session as CSV.
 func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
-	id, err := strconv.Atoi(r.URL.Query().Get("id"))
-	a := x.answer(id)
-	defer a.release()
-	if err != nil || a == nil {
-		c.fail(w, r, http.StatusNotFound,
-			"This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
+	a := c.kept(w, r, x)
+	if a == nil {
 		return
 	}
+	defer a.release()
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="answer.csv"`)
 	_ = a.writeCSV(csv.NewWriter(w)) // fails if the browser is gone
 }
 
+// writeCSV writes an answer. A released column x without x_low and x_high is followed by x_margin, the widest of its
+// values, which is empty where none is known.
 func (a *answer) writeCSV(out *csv.Writer) error {
-	record := make([]string, len(a.Columns))
-	for i, k := range a.Columns {
-		record[i] = harmless(k.Name)
-	}
-	err := out.Write(record)
-	for _, row := range a.Rows {
-		for i, v := range row {
-			record[i] = v.Text
-			if !isNumber(a.Columns[i].OID) {
-				record[i] = harmless(v.Text)
+	columns := a.accuracies()
+	record := make([]string, 0, len(a.Columns))
+	line := func(of func(i int) string, margin func(i int) string) error {
+		record = record[:0]
+		for i, k := range columns {
+			if record = append(record, of(i)); k.released && k.ends == nil {
+				record = append(record, margin(i))
 			}
 		}
-		err = errors.Join(err, out.Write(record))
+		return out.Write(record)
+	}
+	err := line(func(i int) string { return harmless(a.Columns[i].Name) },
+		func(i int) string { return harmless(a.Columns[i].Name + "_margin") })
+	for _, row := range a.Rows {
+		value := func(i int) string {
+			if isNumber(a.Columns[i].OID) {
+				return row[i].Text
+			}
+			return harmless(row[i].Text)
+		}
+		margin := func(i int) string {
+			if row[i].Null || math.IsInf(columns[i].margin, 1) {
+				return ""
+			}
+			return strconv.FormatFloat(columns[i].margin, 'g', -1, 64)
+		}
+		err = errors.Join(err, line(value, margin))
 	}
 	out.Flush()
 	return errors.Join(err, out.Error())

@@ -20,6 +20,11 @@ type budgetPage struct {
 	Questions      []asked
 }
 
+// line is drawn in hundredths of width and height.
+type line struct {
+	Path, First, Last, Top, Bottom string
+}
+
 // asked is a question of the analyst's own past.
 type asked struct {
 	At    time.Time

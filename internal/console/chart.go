@@ -3,10 +3,7 @@ package console
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
-	"time"
 )
 
 // chart shows a column of an answer by a key, with the margin in which 95% of such answers are.
@@ -16,7 +13,6 @@ type chart struct {
 	Widest      bool // Margin is the widest of several: some keys have a narrower one
 	Single      *single
 	Bars        []bar
-	Line        *line
 	Left        int  // keys that are not drawn
 	Unsure      bool // some of Bars are of a place within the noise
 	Lo, Hi      string
@@ -35,48 +31,10 @@ type bar struct {
 	Unsure       bool // of its place in the order of the answer
 }
 
-// line is drawn in hundredths of width and height.
-type line struct {
-	Path        string
-	Points      []point
-	First, Last string
-	Top, Bottom string
-}
-
-type point struct{ X, Y, Low, High float64 }
-
 const (
 	maxCharts = 4
 	maxBars   = 40
-	maxPoints = 500
 )
-
-// widest is a column's margin, the widest where there are several.
-type widest struct {
-	margin  float64
-	several bool
-}
-
-// margins reads the lines of a notice, «name: ±6» or «name: ±6 to ±40»: the widest of each column. Those of times are
-// no numbers.
-func margins(lines []string) map[string]widest {
-	found := map[string]widest{}
-	for _, l := range lines {
-		at := strings.LastIndex(l, ": ±")
-		if at < 0 {
-			continue
-		}
-		text := l[at+len(": ±"):]
-		_, most, several := strings.Cut(text, " to ±")
-		if several {
-			text = most
-		}
-		if m, err := strconv.ParseFloat(text, 64); err == nil && m >= 0 && !math.IsInf(m, 0) {
-			found[l[:at]] = widest{m, several}
-		}
-	}
-	return found
-}
 
 // unsure finds in a HINT which places of the answer are within the noise, counted from 0; to is 0 where all are
 // certain, or nothing is known.
@@ -107,103 +65,54 @@ func dim(list []chart, hint string) {
 	}
 }
 
-// charts draws the columns of numbers that have a margin or an interval, by the first column that has neither.
-func charts(a *answer, margins map[string]widest) []chart {
-	ends := a.intervals()
-	inside := func(i int) bool { // of somebody else's interval
-		for _, e := range ends {
-			if i == e.low || i == e.high {
-				return true
-			}
-		}
-		return false
-	}
-	valued := func(i int) bool {
-		_, has := margins[a.Columns[i].Name]
-		_, bounded := ends[i]
-		return has || bounded
-	}
-	key := -1
-	for i := range a.Columns {
-		if !valued(i) && !inside(i) {
-			key = i
-			break
+// charts draws the columns of numbers that have a margin or an interval, by the columns that are not released.
+func charts(a *answer) []chart {
+	columns := a.accuracies()
+	var keys []int
+	for i, k := range columns {
+		if k.isKey() {
+			keys = append(keys, i)
 		}
 	}
 	var list []chart
-	for i, k := range a.Columns {
-		if !valued(i) || !isNumber(k.OID) || len(list) == maxCharts || len(a.Rows) == 0 {
+	for i, k := range columns {
+		if !k.drawn(a.Columns[i]) || len(list) == maxCharts || len(a.Rows) == 0 {
 			continue
 		}
-		m, has := margins[k.Name]
-		ch := chart{Column: k.Name, Widest: m.several}
-		if has {
-			ch.Margin = number(m.margin)
-		}
+		ch := chart{Column: a.Columns[i].Name}
+		ch.Margin, ch.Widest = a.widest(i, k)
 		switch {
-		case len(a.Rows) == 1 && (key < 0 || key > i):
+		case len(a.Rows) == 1 && (len(keys) == 0 || keys[0] > i):
 			ch.Single = &single{figure(a.Rows[0][i].Text), ch.Margin}
-		case key < 0:
+		case len(keys) == 0:
 			continue
 		default:
-			ch.Key = a.Columns[key].Name
-			ch.draw(a, key, i, m.margin)
+			ch.Key = a.keyName(keys)
+			ch.draw(a, keys, i, k)
 		}
 		list = append(list, ch)
 	}
 	return list
 }
 
-// interval names the columns that hold the ends of another's interval.
-type interval struct{ low, high int }
-
-// intervals finds, by column, the columns x_low and x_high of a column x: dpproxy.intervals puts them behind it.
-func (a *answer) intervals() map[int]interval {
-	found := map[int]interval{}
-	for i := 0; i+2 < len(a.Columns); i++ {
-		if name := a.Columns[i].Name; a.Columns[i+1].Name == name+"_low" && a.Columns[i+2].Name == name+"_high" {
-			found[i] = interval{i + 1, i + 2}
-		}
-	}
-	return found
-}
-
 // datum is a row of a chart.
 type datum struct {
-	key            string
-	at             float64 // of a key that is a time or a number
-	value          float64
-	low, high      float64
-	text           string
-	missing, fixed bool // fixed: at is its place
+	key, text        string
+	value, low, high float64
+	missing          bool
+	own              bool // low and high are of this value, and not the widest of all
 }
 
-func (ch *chart) draw(a *answer, key, value int, margin float64) {
-	ends, bounded := a.intervals()[value]
+func (ch *chart) draw(a *answer, keys []int, value int, k accuracy) {
 	var data []datum
 	for _, row := range a.Rows {
-		d := datum{key: row[key].Text, text: figure(row[value].Text)}
-		if row[key].Null {
-			d.key = "NULL"
-		}
+		d := datum{key: a.keyOf(row, keys), text: figure(row[value].Text)}
 		v, err := strconv.ParseFloat(row[value].Text, 64)
 		d.missing = err != nil || math.IsNaN(v) || math.IsInf(v, 0)
-		d.value, d.low, d.high = v, v-margin, v+margin
-		if bounded {
-			l, errLow := strconv.ParseFloat(row[ends.low].Text, 64)
-			h, errHigh := strconv.ParseFloat(row[ends.high].Text, 64)
-			if errLow != nil || errHigh != nil { // an end that is not known has no bar
-				l, h = v, v
-			}
-			d.low, d.high = l, h
-		}
-		d.at, d.fixed = place(a.Columns[key].OID, row[key])
+		d.value = v
+		d.low, d.high = k.around(row, v)
+		d.own = k.ends != nil
 		data = append(data, d)
-	}
-	whole := !slices.ContainsFunc(data, func(d datum) bool { return !d.fixed || d.missing })
-	if whole && len(data) > 2 && (isTime(a.Columns[key].OID) || len(data) > 12) && len(data) <= maxPoints {
-		ch.Line = lineOf(data)
-		return
 	}
 	if len(data) > maxBars {
 		ch.Left, data = len(data)-maxBars, data[:maxBars]
@@ -211,31 +120,16 @@ func (ch *chart) draw(a *answer, key, value int, margin float64) {
 	ch.bars(data)
 }
 
-// place is where a key is on an axis.
-func place(oid uint32, k cell) (float64, bool) {
-	if k.Null {
-		return 0, false
-	}
-	if isTime(oid) {
-		for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07"} {
-			if t, err := time.Parse(layout, k.Text); err == nil {
-				return float64(t.Unix()), true
-			}
-		}
-		return 0, false
-	}
-	if !isNumber(oid) {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(k.Text, 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
-}
-
-// span is the least interval that holds 0, every value and every error bar.
+// span is the least interval that holds 0, every value and every error bar. The widest margin of all, around a value
+// that is not negative, does not reach below 0: what is not negative has no such truth to show.
 func span(data []datum) (lo, hi float64) {
 	for _, d := range data {
-		if !d.missing {
-			lo, hi = math.Min(lo, math.Min(d.low, d.value)), math.Max(hi, math.Max(d.high, d.value))
+		if d.missing {
+			continue
+		}
+		lo, hi = math.Min(lo, d.value), math.Max(hi, math.Max(d.high, d.value))
+		if d.own || d.value < 0 {
+			lo = math.Min(lo, d.low)
 		}
 	}
 	if hi == lo {
@@ -252,41 +146,8 @@ func (ch *chart) bars(data []datum) {
 		b := bar{Key: d.key, Value: d.text, Missing: d.missing}
 		if !d.missing {
 			b.From, b.Width = math.Min(x(0), x(d.value)), math.Abs(x(d.value)-x(0))
-			b.Low, b.High, b.Has = x(d.low), x(d.high), d.high > d.low
+			b.Low, b.High, b.Has = x(math.Max(d.low, lo)), x(d.high), d.high > d.low
 		}
 		ch.Bars = append(ch.Bars, b)
 	}
-}
-
-func lineOf(data []datum) *line {
-	data = slices.Clone(data)
-	slices.SortStableFunc(data, func(a, b datum) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
-	lo, hi := span(data)
-	first, last := data[0], data[len(data)-1]
-	width := last.at - first.at
-	if width == 0 {
-		width = 1
-	}
-	y := func(v float64) float64 { return 100 - 100*(v-lo)/(hi-lo) }
-	l := &line{First: first.key, Last: last.key, Top: number(hi), Bottom: number(lo)}
-	var b strings.Builder
-	for i, d := range data {
-		p := point{1 + 98*(d.at-first.at)/width, y(d.value), y(d.low), y(d.high)}
-		l.Points = append(l.Points, p)
-		command := "L"
-		if i == 0 {
-			command = "M"
-		}
-		b.WriteString(command + coordinate(p.X) + " " + coordinate(p.Y))
-	}
-	l.Path = b.String()
-	return l
 }

@@ -87,6 +87,7 @@ type answer struct {
 	Notices []*pgconn.Notice
 	SQL     string
 	Price   price
+	Figures []figureOf      // what dpproxy.last says of it; none: nothing private was read
 	memory  *memory.Account // counts the answer, until it is freed
 	holders atomic.Int32
 }
@@ -101,8 +102,9 @@ type cell struct {
 	Null bool
 }
 
-// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε.
-type price struct{ Epsilon, Margin string }
+// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε. Workload
+// has the statements that are asked together with it.
+type price struct{ Epsilon, Margin, Workload string }
 
 // errNoRows refuses, before anything is charged, statements that a page has no use for: SET, COPY, BEGIN.
 var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no rows, and was not run",
@@ -111,15 +113,50 @@ var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no 
 // ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text
 // means the same.
 func (c *client) ask(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	return c.one(ctx, p, sql, parameters...)
+}
+
+// question is ask, and how far what was released may be off.
+func (c *client) question(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	a, err := c.one(ctx, p, sql, parameters...)
+	if err != nil || a.notice() == nil {
+		return a, err
+	}
+	last, err := c.one(ctx, price{}, lastSQL)
+	if err != nil {
+		a.release()
+		return nil, err
+	}
+	defer last.release()
+	a.Figures = last.figures()
+	return a, nil
+}
+
+// begin waits for the turn of whoever calls.
+func (c *client) begin(ctx context.Context) error {
 	select {
 	case <-c.turn:
+		return nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	defer func() {
-		c.lost.Store(c.conn.IsClosed())
-		c.turn <- struct{}{}
-	}()
+}
+
+func (c *client) end() {
+	c.lost.Store(c.conn.IsClosed())
+	c.turn <- struct{}{}
+}
+
+// one runs one statement, for who has the turn.
+func (c *client) one(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
 	if err := c.settle(ctx, p); err != nil {
 		return nil, err
 	}
@@ -132,7 +169,7 @@ func (c *client) ask(ctx context.Context, p price, sql string, parameters ...str
 		return nil, errNoRows
 	case len(prepared.ParamOIDs) != len(parameters):
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "there is no value for $1",
-			pgerr.Hint("Write the value in its place."))
+			pgerr.Hint("Write a name, :ward: it gets a field below the editor."))
 	}
 	values := make([][]byte, len(parameters))
 	for i, v := range parameters {
@@ -179,7 +216,7 @@ func (c *client) settle(ctx context.Context, p price) error {
 	}
 	for name, value := range map[string]string{
 		"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin,
-		"dpproxy.intervals": "on",
+		"dpproxy.intervals": "on", "dpproxy.workload": p.Workload,
 	} {
 		if value == "" {
 			continue
@@ -232,10 +269,14 @@ func (a *answer) text(row int, name string) string {
 }
 
 // refusal is an error as a page shows it.
-type refusal struct{ Code, Message, Detail, Hint, Help, Near string }
+type refusal struct {
+	Code, Message, Detail, Hint, Help, Near string
+	Position                                int // in characters of the text, from 1; 0: of no place
+}
 
-// explained says of an error what the client may know. Errors of the wire are made for it; others are not shown.
-func explained(err error, sql string, offset int) refusal {
+// explained says of an error what the client may know. Errors of the wire are made for it; others are not shown. offset
+// is how many characters stood before the question.
+func explained(err error, p askPage, offset int) refusal {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
 		return refusal{
@@ -245,7 +286,8 @@ func explained(err error, sql string, offset int) refusal {
 	}
 	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint, Help: helpOf(e.Hint)}
 	if at := int(e.Position) - offset; at > 0 {
-		r.Near = near(sql, at)
+		at = p.text.own(at)
+		r.Near, r.Position = near(p.SQL, at), at
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -11,14 +12,27 @@ import (
 // askable is a table or view as the analyst may use it.
 type askable struct {
 	Name    string
+	SQL     string // as a statement names it
 	Public  bool
 	First   []question
 	Columns []usable
 }
 
 type usable struct {
-	Name, Type, Lower, Upper, Domain, Uses string
-	First                                  []question
+	Name, SQL, Type, Lower, Upper, Domain, Uses string
+	First                                       []question
+}
+
+// Info says in words what completion shows beside the column.
+func (u usable) Info() string {
+	var lines []string
+	if u.Lower != "" {
+		lines = append(lines, "bounds "+u.Lower+" … "+u.Upper)
+	}
+	if u.Domain != "" {
+		lines = append(lines, "values "+u.Domain)
+	}
+	return strings.Join(append(lines, "for "+u.Uses), "\n")
 }
 
 // question is one to begin with.
@@ -37,13 +51,14 @@ func tablesOf(ctx context.Context, c *client) ([]askable, error) {
 	for i := range a.Rows {
 		name := a.text(i, "table_name")
 		if len(tables) == 0 || tables[len(tables)-1].Name != name {
-			tables = append(tables, askable{Name: name, Public: true})
+			tables = append(tables, askable{Name: name, SQL: written(name, quoted(name)), Public: true})
 		}
 		t := &tables[len(tables)-1]
 		u := usable{
 			Name: a.text(i, "column_name"), Type: a.text(i, "type"), Lower: a.text(i, "lower"), Upper: a.text(i, "upper"),
 			Domain: a.text(i, "domain"), Uses: a.text(i, "uses"),
 		}
+		u.SQL = written(u.Name, pgx.Identifier{u.Name}.Sanitize())
 		t.Public = t.Public && u.Uses == "anything"
 		t.Columns = append(t.Columns, u)
 	}
@@ -98,6 +113,34 @@ func quoted(name string) string {
 	return pgx.Identifier{name}.Sanitize()
 }
 
+// written is a name as a person writes it: quoted only where it has to be.
+func written(name, quoted string) string {
+	for part := range strings.SplitSeq(name, ".") {
+		if !plainName.MatchString(part) || reserved[part] {
+			return quoted
+		}
+	}
+	return name
+}
+
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// reserved are PostgreSQL's key words that no column may be called without quotes.
+var reserved = func() map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(`all analyse analyze and any array as asc asymmetric authorization binary both
+		case cast check collate collation column concurrently constraint create cross current_catalog current_date
+		current_role current_schema current_time current_timestamp current_user default deferrable desc distinct do
+		else end except false fetch for foreign freeze from full grant group having ilike in initially inner intersect
+		into is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null offset on
+		only or order outer overlaps placing primary references returning right select session_user similar some
+		symmetric system_user table tablesample then to trailing true union unique user using variadic verbose when
+		where window with`) {
+		set[word] = true
+	}
+	return set
+}()
+
 // firstQuestions are the ones that Ask offers while its editor is empty: of each table, and of the columns behind.
 func firstQuestions(tables []askable) []question {
 	const most = 6
@@ -133,7 +176,7 @@ func (c *Console) showColumns(w http.ResponseWriter, r *http.Request, x *session
 
 // refuse shows why a page cannot be had.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	e := explained(err, "", 0)
+	e := explained(err, askPage{}, 0)
 	text := e.Message
 	for _, more := range []string{e.Detail, e.Hint} {
 		if more != "" {

@@ -9,9 +9,16 @@
 //	server.go guard.go       listener, time-outs; headers, host, origin and method of every request
 //	sessions.go login.go     web sessions: made at login, ended by logout, silence or age
 //	pipe.go client.go        the connection behind a web session; one statement from text to rows
+//	pages.go assets.go       addresses, and what pages load. web/ has what is bundled into assets/
 //	ask.go dryrun.go         Ask: what a question would cost, and its answer
+//	parameters.go            :names of a question, and $1 in their place
+//	accuracy.go              how far each column of an answer may be off
+//	data.go                  an answer for the script that sorts and draws it
 //	density.go chart.go      figures, drawn as SVG
+//	build.go                 a question of a table's columns, without SQL
 //	columns.go budget.go     what may be asked, what is left, what was asked
+//	notebook.go              questions that are saved under a name, and shared
+//	together.go              a dashboard: saved questions that are asked as one workload
 //	dba.go samples.go        the administrator's pages: accounts, counters, pools, policy. They run no SQL
 //
 // docs/console.md has the security argument.

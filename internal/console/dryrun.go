@@ -13,6 +13,8 @@ import (
 
 // dryRun is what EXPLAIN foretells of a question: free, and the same whatever the data.
 type dryRun struct {
+	Parameters []parameter // of the question: fields of the form
+
 	Refused *refusal
 	Free    bool // nothing private is read
 	Plan    explanation
@@ -38,6 +40,7 @@ type explanation struct {
 	Groups   []string  `json:"groups"`
 	Wide     string    `json:"wide"`
 	Measure  []string  `json:"measure"`
+	Workload string    `json:"workload"`
 }
 
 // takes is what the question would take of the budget.
@@ -58,8 +61,15 @@ type release struct {
 	Scale       float64  `json:"scale"`
 	Margin      *float64 `json:"margin"`
 	Wanted      float64  `json:"wanted_margin"`
+	Sum         *sum     `json:"sum"`
 	Density     *law     `json:"density"`
 	Unit        string   `json:"unit"` // what the numbers count: microseconds or days; empty: themselves
+}
+
+// sum is made of a release and its count.
+type sum struct {
+	Name   string  `json:"name"`
+	Margin float64 `json:"margin"`
 }
 
 // Kinds of releases (mechanism.Kind).
@@ -85,8 +95,12 @@ type offer struct {
 const explainPrefix = "EXPLAIN (FORMAT JSON) "
 
 // explain makes a dry run of one statement at a price.
-func explain(ctx context.Context, c *client, p price, sql string) (explanation, bool, error) {
-	a, err := c.ask(ctx, p, explainPrefix+sql)
+func explain(ctx context.Context, c *client, at price, p askPage) (explanation, bool, error) {
+	values, err := p.values()
+	if err != nil {
+		return explanation{}, false, err
+	}
+	a, err := c.ask(ctx, at, explainPrefix+p.text.SQL, values...)
 	if err != nil {
 		return explanation{}, false, err
 	}
@@ -108,16 +122,19 @@ func (c *Console) dryRun(w http.ResponseWriter, r *http.Request, x *session) {
 
 // dry asks what the question would cost, and what it would at other prices.
 func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
-	d := dryRun{Chosen: p.Price}
-	plan, free, err := explain(r.Context(), x.client, p.Price, p.SQL)
+	d := dryRun{Chosen: p.Price, Parameters: p.Parameters}
+	plan, free, err := explain(r.Context(), x.client, p.Price, p)
 	if err != nil {
-		e := explained(err, p.SQL, utf8.RuneCountInString(explainPrefix))
+		e := explained(err, p, utf8.RuneCountInString(explainPrefix))
 		d.Refused = &e
 		return d
 	}
 	d.Plan, d.Free = plan, free
 	for _, rel := range plan.Releases {
 		d.Parts = append(d.Parts, rel.part())
+		if s := rel.Sum; s != nil && s.Name != rel.Name { // beside an average
+			d.Parts = append(d.Parts, part{Name: s.Name, Margin: "±" + rel.amount(s.Margin), How: rel.Mechanism})
+		}
 	}
 	if len(offerMargins(plan)) > 0 {
 		d.Offers = c.offers(r.Context(), x.client, p, plan)
@@ -142,7 +159,7 @@ func (c *Console) offers(ctx context.Context, conn *client, p askPage, plan expl
 			list = append(list, offer{plan.Epsilon, offerMargins(plan), true})
 			continue
 		}
-		other, _, err := explain(ctx, conn, price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64)}, p.SQL)
+		other, _, err := explain(ctx, conn, price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64)}, p)
 		if err == nil {
 			list = append(list, offer{p.Prices[i], offerMargins(other), false})
 		}
@@ -199,6 +216,8 @@ func (r release) margin() string {
 		return "±" + r.amount(r.Wanted) + " where enough rows count"
 	case r.Margin != nil:
 		return "±" + r.amount(*r.Margin)
+	case r.Sum != nil && r.Sum.Name == r.Name:
+		return "±" + r.amount(r.Sum.Margin)
 	case r.Kind == kindChained && r.Scale > 0:
 		// The noise of the sum, which is taken around the middle of the bounds, over the rows. That of their number adds
 		// little.

@@ -11,20 +11,18 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-func TestMargins(t *testing.T) {
-	got := margins([]string{
-		"count: ±6", "avg(a): ±1.5 to ±40", "when: ±1 days 02:00:00", "a: ±1: ±7", "no margin",
-		"x: ±-3", "y: ±+Inf",
-	})
-	want := map[string]widest{"count": {6, false}, "avg(a)": {40, true}, "a: ±1": {7, false}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(widest{})); diff != "" {
+func TestFigures(t *testing.T) {
+	last := table([]column{{"column_name", pgtype.TextOID}, {"margin", pgtype.Float8OID}}, []string{"n", "6"},
+		[]string{"place", "NULL"}, []string{"x", "NaN"}, []string{"y", "-3"})
+	none := math.Inf(1)
+	if diff := cmp.Diff([]figureOf{{"n", 6}, {"place", none}, {"x", none}, {"y", none}}, last.figures()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // table makes an answer.
 func table(columns []column, rows ...[]string) *answer {
-	a := &answer{Columns: columns}
+	a := &answer{Columns: columns, Figures: []figureOf{{"count", 10}}}
 	for _, r := range rows {
 		var row []cell
 		for _, v := range r {
@@ -36,15 +34,12 @@ func table(columns []column, rows ...[]string) *answer {
 }
 
 var (
-	ward   = column{"ward", pgtype.TextOID}
-	count  = column{"count", pgtype.Int8OID}
-	month  = column{"month", pgtype.DateOID}
-	counts = map[string]widest{"count": {10, false}}
+	ward  = column{"ward", pgtype.TextOID}
+	count = column{"count", pgtype.Int8OID}
 )
 
 func TestBars(t *testing.T) {
-	list := charts(table([]column{ward, count}, []string{"a", "90"}, []string{"NULL", "-10"}, []string{"c", "NULL"}),
-		counts)
+	list := charts(table([]column{ward, count}, []string{"a", "90"}, []string{"NULL", "-10"}, []string{"c", "NULL"}))
 	if len(list) != 1 || len(list[0].Bars) != 3 || list[0].Key != "ward" {
 		t.Fatalf("%+v", list)
 	}
@@ -72,7 +67,7 @@ func TestUnsurePlaces(t *testing.T) {
 		"By rank: the first place is certain, place 2 is within the noise.":                                                   {},
 		"": {},
 	} {
-		list := charts(table([]column{ward, count}, []string{"a", "9"}, []string{"b", "8"}, []string{"c", "7"}), counts)
+		list := charts(table([]column{ward, count}, []string{"a", "9"}, []string{"b", "8"}, []string{"c", "7"}))
 		dim(list, hint)
 		from, to := unsure(hint)
 		for i, b := range list[0].Bars {
@@ -87,7 +82,7 @@ func TestUnsurePlaces(t *testing.T) {
 // TestIntervalsOfTheAnswer: where a column has its interval beside it, the error bars are those.
 func TestIntervalsOfTheAnswer(t *testing.T) {
 	low, high := column{"count_low", pgtype.Int8OID}, column{"count_high", pgtype.Int8OID}
-	list := charts(table([]column{ward, count, low, high}, []string{"a", "50", "40", "100"}), counts)
+	list := charts(table([]column{ward, count, low, high}, []string{"a", "50", "40", "100"}))
 	if len(list) != 1 || list[0].Bars[0].Low != 40 || list[0].Bars[0].High != 100 || list[0].Key != "ward" {
 		t.Errorf("%+v", list)
 	}
@@ -101,7 +96,7 @@ func TestOpenIntervals(t *testing.T) {
 		if _, rows := a.shown(); rows[i][2].Text != want {
 			t.Errorf("%s, want %s", rows[i][2].Text, want)
 		}
-		if list := charts(a, counts); len(list) != 1 || list[0].Bars[i].Has {
+		if list := charts(a); len(list) != 1 || list[0].Bars[i].Has {
 			t.Errorf("%+v", list)
 		}
 	}
@@ -112,8 +107,8 @@ func TestIntervalsOfEqualNames(t *testing.T) {
 	low, high := column{"avg_low", pgtype.Int8OID}, column{"avg_high", pgtype.Int8OID}
 	avg := column{"avg", pgtype.Int8OID}
 	a := table([]column{ward, avg, low, high, avg, low, high}, []string{"a", "50", "0", "100", "20", "NULL", "NULL"})
-	list := charts(a, nil)
-	if len(list) != 2 || list[0].Bars[0].Low != 0 || list[0].Bars[0].High != 100 || list[0].Margin != "" ||
+	list := charts(a)
+	if len(list) != 2 || list[0].Bars[0].Low != 0 || list[0].Bars[0].High != 100 || list[0].Margin != "50" ||
 		list[1].Bars[0].Has {
 		t.Errorf("%+v", list)
 	}
@@ -127,19 +122,6 @@ func TestIntervalsOfEqualNames(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
-	list := charts(table([]column{month, count}, []string{"2026-03-01", "30"}, []string{"2026-01-01", "10"},
-		[]string{"2026-02-01", "20"}), counts)
-	if len(list) != 1 || list[0].Line == nil {
-		t.Fatalf("%+v", list)
-	}
-	l := list[0].Line
-	if l.First != "2026-01-01" || l.Last != "2026-03-01" || len(l.Points) != 3 || l.Points[0].X != 1 ||
-		l.Points[2].X != 99 || l.Points[0].Y <= l.Points[2].Y {
-		t.Errorf("%+v", l)
-	}
-}
-
 func TestWhatIsNotDrawn(t *testing.T) {
 	for name, a := range map[string]*answer{
 		"no margin":   table([]column{ward, {"x", pgtype.Int8OID}}, []string{"a", "1"}),
@@ -147,11 +129,11 @@ func TestWhatIsNotDrawn(t *testing.T) {
 		"no rows":     table([]column{ward, count}),
 		"nothing but": table([]column{count}, []string{"1"}, []string{"2"}),
 	} {
-		if list := charts(a, counts); len(list) != 0 {
+		if list := charts(a); len(list) != 0 {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
-	if one := charts(table([]column{count}, []string{"1234"}), counts); len(one) != 1 || one[0].Single == nil ||
+	if one := charts(table([]column{count}, []string{"1234"})); len(one) != 1 || one[0].Single == nil ||
 		one[0].Single.Value != "1\u202f234" {
 		t.Errorf("%+v", one)
 	}
@@ -159,7 +141,7 @@ func TestWhatIsNotDrawn(t *testing.T) {
 	for i := range maxBars + 7 {
 		many.Rows = append(many.Rows, []cell{{Text: strconv.Itoa(i)}, {Text: "1"}})
 	}
-	if list := charts(many, counts); len(list[0].Bars) != maxBars || list[0].Left != 7 {
+	if list := charts(many); len(list[0].Bars) != maxBars || list[0].Left != 7 {
 		t.Errorf("%d bars, %d left", len(list[0].Bars), list[0].Left)
 	}
 }
@@ -248,13 +230,14 @@ func TestMarginsOfReleases(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	a := table([]column{{"@sum", pgtype.TextOID}, count}, []string{"=1+1", "-5"}, []string{"plain, \"quoted\"", "NULL"},
-		[]string{"\tx", "7"})
+	a := table([]column{{"@sum", pgtype.TextOID}, count, {"=cmd", pgtype.Int8OID}}, []string{"=1+1", "-5", "1"}, []string{"plain, \"quoted\"", "NULL", "2"},
+		[]string{"\tx", "7", "3"})
+	a.Figures = append(a.Figures, figureOf{"=cmd", math.Inf(1)})
 	var b strings.Builder
 	if err := a.writeCSV(csv.NewWriter(&b)); err != nil {
 		t.Fatal(err)
 	}
-	if want := "'@sum,count\n'=1+1,-5\n\"plain, \"\"quoted\"\"\",\n'\tx,7\n"; b.String() != want {
+	if want := "'@sum,count,count_margin,'=cmd,'=cmd_margin\n'=1+1,-5,10,1,\n\"plain, \"\"quoted\"\"\",,,2,\n'\tx,7,10,3,\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
@@ -265,9 +248,12 @@ func TestScript(t *testing.T) {
 		"SET dpproxy.epsilon = '0.2';\nSELECT 1;": {Epsilon: "0.2"},
 		"SET dpproxy.margin = '2''%';\nSELECT 1;": {Margin: "2'%"},
 	} {
-		if got := script(p, " SELECT 1; \n"); got != want {
+		if got := script(p, " SELECT 1; \n", nil); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	if got, want := script(price{}, "SELECT $1;", []parameter{{"a", `it's \ x`}}), `SELECT $1 \bind 'it''s \\ x' \g`; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

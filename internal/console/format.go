@@ -12,7 +12,7 @@ import (
 
 // functions are what templates may call. None makes HTML.
 var functions = template.FuncMap{
-	"number": number, "moment": moment, "coordinate": coordinate,
+	"asset": assetAddress, "number": number, "moment": moment, "coordinate": coordinate,
 	"percent": ledger.Percent, "left": ledger.PercentLeft, "hundredths": func(share float64) float64 {
 		return 100 * share
 	},

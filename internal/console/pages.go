@@ -2,15 +2,12 @@ package console
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"html/template"
 	"net/http"
-	"path"
 )
 
 // pageNames are the pages, each a template that fills in layout.html.
-var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "help", "dba", "policy"}
+var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "together", "build", "help", "dba", "policy"}
 
 // parsePages reads the templates. fragments.html has what pages and scripts both show.
 func parsePages() (map[string]*template.Template, error) {
@@ -99,9 +96,15 @@ func (c *Console) routes() http.Handler {
 	analyst("POST /ask", c.ask)
 	analyst("POST /dryrun", c.dryRun)
 	analyst("GET /answer.csv", c.download)
+	analyst("GET /answer.json", c.answerJSON)
 	analyst("GET /columns", c.showColumns)
 	analyst("GET /budget", c.showBudget)
 	analyst("GET /history", c.showHistory)
+	analyst("GET /build", c.showBuild)
+	analyst("GET /saved", c.showSaved)
+	analyst("POST /saved", c.changeSaved)
+	analyst("GET /together", c.showTogether)
+	analyst("POST /together", c.askTogether)
 	analyst("GET /help", c.showHelp)
 	dba := func(pattern string, h func(http.ResponseWriter, *http.Request, *session)) {
 		mux.HandleFunc(pattern, c.only(true, h))
@@ -145,29 +148,3 @@ func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) h
 
 // isFragment reports whether a script asks for a part of a page.
 func isFragment(r *http.Request) bool { return r.Header.Get("Dpproxy-Part") != "" }
-
-// contentTypes are those of the assets; what the machine believes of endings has no part in it.
-var contentTypes = map[string]string{
-	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml",
-}
-
-// served answers with what is embedded. Browsers ask each time whether it has changed.
-func served() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := assets.ReadFile("assets/" + path.Base(r.URL.Path))
-		if err != nil || r.URL.Path != "/assets/"+path.Base(r.URL.Path) {
-			http.NotFound(w, r)
-			return
-		}
-		sum := sha256.Sum256(body)
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
-		w.Header().Set("Content-Type", contentTypes[path.Ext(r.URL.Path)])
-		if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		_, _ = w.Write(body) // fails if the browser is gone
-	})
-}

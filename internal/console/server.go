@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/saved"
 	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -47,7 +48,9 @@ type Config struct {
 	Proxy Proxy
 	// Memory counts what clients make the process keep.
 	Memory *memory.Budget
-	Log    *slog.Logger
+	// Saved keeps questions that analysts have given a name.
+	Saved *saved.Store
+	Log   *slog.Logger
 }
 
 // Proxy is the running proxy as its administrator may see it. Nothing of it depends on a private row, but for counts of
@@ -75,9 +78,6 @@ type Console struct {
 
 //go:embed templates/*.html
 var templates embed.FS
-
-//go:embed assets
-var assets embed.FS
 
 // New makes a console that serves nothing yet.
 func New(config Config) (*Console, error) {

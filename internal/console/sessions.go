@@ -44,16 +44,44 @@ func (s *session) keep(a *answer) (id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
+	s.store(s.serial, a)
+	s.drop(s.serial - keptAnswers)
+	return s.serial
+}
+
+// keepAll stores those of a dashboard, in the place of all others; nil is none. They have one number after the other.
+func (s *session) keepAll(list []*answer) (first int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(s.serial)
+	first = s.serial + 1
+	for _, a := range list {
+		s.serial++
+		if a != nil {
+			s.store(s.serial, a)
+		}
+	}
+	return first
+}
+
+func (s *session) store(id int, a *answer) {
 	if s.ended {
-		return s.serial
+		return
 	}
 	if s.answers == nil {
 		s.answers = map[int]*answer{}
 	}
-	s.answers[s.serial] = a.hold()
-	s.answers[s.serial-keptAnswers].release()
-	delete(s.answers, s.serial-keptAnswers)
-	return s.serial
+	s.answers[id] = a.hold()
+}
+
+// drop forgets answers up to a number.
+func (s *session) drop(last int) {
+	for id, a := range s.answers {
+		if id <= last {
+			a.release()
+			delete(s.answers, id)
+		}
+	}
 }
 
 // answer returns one that is kept, for its caller to release.

@@ -65,6 +65,13 @@ func TestAnswersKept(t *testing.T) {
 	if len(x.answers) != keptAnswers || x.answer(1) != nil || x.answer(keptAnswers+2) == nil {
 		t.Errorf("%d answers are kept", len(x.answers))
 	}
+	first := x.keepAll([]*answer{{}, nil, {}, {}})
+	if len(x.answers) != 3 || x.answer(first) == nil || x.answer(first+1) != nil || x.answer(first+3) == nil {
+		t.Errorf("of a dashboard %d are kept", len(x.answers))
+	}
+	if x.keep(&answer{}); len(x.answers) != keptAnswers {
+		t.Errorf("%d answers are kept behind a dashboard", len(x.answers))
+	}
 }
 
 func TestBound(t *testing.T) {

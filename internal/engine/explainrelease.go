@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/dpproxy/dpproxy/internal/engine/estimate"
@@ -33,6 +34,8 @@ type releaseInfo struct {
 	estimate.Noise
 	// of the average, where its count is large enough; Price is the most that it costs then
 	Wanted float64 `json:"wanted_margin,omitempty"`
+	// nil: no sum is made of it and of its count
+	Sum *sumInfo `json:"sum,omitempty"`
 	// microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
 	Unit       string          `json:"unit,omitempty"`
 	Candidates []candidateInfo `json:"candidates,omitempty"`
@@ -42,6 +45,12 @@ type releaseInfo struct {
 	unit    estimate.Unit
 	step    float64 // what a step of the candidates' errors is, in the value's own units
 	divides bool    // it is a count that averages are divided by, and not shown
+}
+
+// sumInfo is a sum that is made of a release and of its count, beside the average or without one.
+type sumInfo struct {
+	Name   string  `json:"name"`
+	Margin float64 `json:"margin"` // 95%, in its own units, before anything that is left out
 }
 
 // candidateInfo is a mechanism that was considered, at the price of the statement.
@@ -134,6 +143,7 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 		paid = p.Epsilon()
 	}
 	info.Price, info.Noise = c.price.info(paid), c.Noise(block, release)
+	info.Sum = describeSum(c, block, release)
 	for _, way := range []*calibrated{c, c.other} {
 		if way == nil || info.Scale == 0 {
 			continue
@@ -145,6 +155,21 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 		}
 	}
 	return info
+}
+
+// describeSum describes a sum z + center·n, as estimate has its margin where the true sum lies within its range.
+func describeSum(c *calibrated, block, release int) *sumInfo {
+	b, releases := &c.Plan.Blocks[block], c.Mechanisms[block].Releases
+	for _, k := range b.Columns {
+		if k.Average || k.Parts || k.Moments != nil || len(k.Releases) != 2 || k.Releases[0] != release ||
+			estimate.Endless(*b, k) || b.Uncovered {
+			continue
+		}
+		center := float64(k.DoubledCenter)
+		z, n := mechanism.PairMargins(releases[release], releases[k.Releases[1]], center, c.Wrong())
+		return &sumInfo{k.Name, math.Hypot(z, center*n) * estimate.Step(b.Releases[release])}
+	}
+	return nil
 }
 
 // describeCharged describes what one unit moves.

@@ -176,6 +176,8 @@ func (r releaseInfo) marginText() string {
 	case r.unit.Average:
 		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)",
 			r.unit.Difference(r.OfSum))
+	case r.Sum != nil:
+		return "±" + r.unit.Difference(r.Sum.Margin) + " (95%)"
 	case r.Kind == mechanism.SumGivenCount:
 		return "follows from the released values"
 	}

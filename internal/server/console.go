@@ -9,6 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/console"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/saved"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/provision"
@@ -19,6 +20,10 @@ func (s *Server) consoleOn(p *policy.Policy) error {
 	if p.Console == nil {
 		return nil
 	}
+	var err error
+	if s.saved, err = saved.Open(s.serving, p.Ledger); err != nil {
+		return err
+	}
 	pipe := console.NewPipe()
 	c, err := console.New(console.Config{
 		Dial:      pipe.Dial,
@@ -28,6 +33,7 @@ func (s *Server) consoleOn(p *policy.Policy) error {
 		Names:     func() []string { return s.names() },
 		Proxy:     &administration{s},
 		Memory:    s.wire.Memory(),
+		Saved:     s.saved,
 		Log:       s.log,
 	})
 	if err != nil {

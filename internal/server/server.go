@@ -14,6 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/saved"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/tracing"
@@ -29,6 +30,7 @@ type Server struct {
 
 	listener net.Listener
 	console  net.Addr        // nil: no console
+	saved    *saved.Store    // nil: no console
 	monitor  *http.Server    // nil: no metrics listener
 	failed   chan error      // why a listener ended by itself
 	serving  context.Context // ends with the server
@@ -190,6 +192,11 @@ func (s *Server) release() {
 	s.running.Wait()
 	if st := s.state.Swap(nil); st != nil {
 		st.close()
+	}
+	if s.saved != nil {
+		if err := s.saved.Close(); err != nil {
+			s.log.Error("saved questions did not close cleanly", "error", err)
+		}
 	}
 	if s.ledger != nil {
 		if err := s.ledger.Close(); err != nil {

@@ -43,7 +43,7 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 	b.login("alice")
 	seen := map[string]bool{}
 	eval[bool](b, "document.activeElement.blur(); true")
-	for range 24 {
+	for range 32 {
 		b.tab()
 		seen[eval[string](
 			b, "document.activeElement.id || document.activeElement.className || document.activeElement.textContent")] = true
@@ -53,7 +53,7 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 			t.Errorf("no focus is shown on %s", eval[string](b, "document.activeElement.outerHTML"))
 		}
 	}
-	for _, want := range []string{"skip", "brand", "Ask", "Budget", "quiet", "sql", "chip", "step", "margin", "main"} {
+	for _, want := range []string{"skip", "brand", "Ask", "Budget", "quiet", "find", "editor", "chip", "step", "margin", "main"} {
 		if !seen[want] {
 			t.Errorf("Tab does not reach %s; it reaches %v", want, seen)
 		}

@@ -97,7 +97,30 @@ func (b *browser) await(selector string) {
 // press types into an element.
 func (b *browser) press(selector, keys string) {
 	b.t.Helper()
+	if selector == "#sql" && b.edits() {
+		b.run(chromedp.KeyEvent(keys))
+		return
+	}
 	b.run(chromedp.SendKeys(chromedp.CSS(selector), keys))
+}
+
+// edits gives the focus to the editor; false: there is none in the place of the field.
+func (b *browser) edits() bool {
+	b.t.Helper()
+	return eval[bool](b, "(() => { const there = !!document.querySelector('#editor'); if (there) document.querySelector('#sql').focus(); return there; })()")
+}
+
+// quiet waits until nothing is being looked up.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.until("nothing is looked up", func() bool { return eval[bool](b, "!document.querySelector('[aria-busy]')") })
+	b.run(chromedp.Sleep(300 * time.Millisecond)) // what was pale is not, by and by
+}
+
+// inEditor gives what an expression on the editor's shadow root, called root, is.
+func inEditor[T any](b *browser, expression string) T {
+	b.t.Helper()
+	return eval[T](b, "(root => "+expression+")(document.querySelector('#editor').shadowRoot)")
 }
 
 // tab presses the key as a person does, who does not say on what.
@@ -109,7 +132,10 @@ func (b *browser) tab() {
 // control presses Ctrl+Enter in an element.
 func (b *browser) control(selector string) {
 	b.t.Helper()
-	b.run(chromedp.Focus(chromedp.CSS(selector)), chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierCtrl)))
+	if selector != "#sql" || !b.edits() {
+		b.run(chromedp.Focus(chromedp.CSS(selector)))
+	}
+	b.run(chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierCtrl)))
 }
 
 func (b *browser) click(selector string) {
@@ -122,7 +148,9 @@ func (b *browser) login(user string) {
 	b.open("/login")
 	b.press("#user", user)
 	b.press("#password", "demo\r")
-	b.await("#sql")
+	b.await("#ask")
+	b.run(chromedp.WaitReady(chromedp.CSS("#outcome")))
+	b.until("the page is loaded", func() bool { return eval[string](b, "document.readyState") == "complete" })
 }
 
 func (b *browser) loginDBA() {

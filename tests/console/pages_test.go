@@ -55,10 +55,10 @@ analysts:
 
 	t.Run("an answer has a chart with error bars, and is free the second time", func(t *testing.T) {
 		b.control("#sql")
-		b.await("#outcome .bars")
+		b.await("#outcome .picture svg")
 		wants(t, "answer", b.text("#outcome"), "spent", "patients by ward", "general")
-		if bars, errors := eval[int](b, "document.querySelectorAll('#outcome .bar').length"),
-			eval[int](b, "document.querySelectorAll('#outcome .error').length"); bars < 8 || errors != 3*bars {
+		if bars, errors := eval[int](b, "document.querySelectorAll('#outcome g[data-mark=bar] rect').length"),
+			eval[int](b, "document.querySelectorAll('#outcome g[data-mark=rule] line').length"); bars < 8 || errors != bars+1 {
 			t.Errorf("%d bars, %d lines of error bars", bars, errors)
 		}
 		spent := w.spent("alice")
@@ -108,16 +108,16 @@ analysts:
 		b.click("section.table tbody tr:nth-child(8) .chip") // admitted, by year
 		b.await("#dryrun .part")
 		b.click("button[value=run]")
-		b.await("#outcome .plot .line")
+		b.await("#outcome g[data-mark=line] path")
 		wants(t, "answer", b.text("#outcome"), "count by year")
 		b.open("/ask")
 		b.press("#sql", "SELECT ward, avg(age), avg(income) FROM patients GROUP BY 1 ORDER BY 2 DESC")
 		b.await("#dryrun .part")
 		b.click("button[value=run]")
-		b.await("#outcome .bars")
+		b.await("#outcome .picture svg")
 		wants(t, "answer", b.text("#outcome"), "95 %", " … ")
 		if widths := eval[int](
-			b, `new Set([...document.querySelectorAll('#outcome .chart')[0].querySelectorAll('.error:nth-of-type(1)')]
+			b, `new Set([...document.querySelectorAll('#outcome g[data-mark=rule] line')]
 			.map(e => (e.getAttribute('x2') - e.getAttribute('x1')).toFixed(2))).size`); widths < 5 {
 			t.Errorf("the error bars of 10 wards have %d widths: each ward has its own", widths)
 		}

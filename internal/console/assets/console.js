@@ -44,6 +44,22 @@ if (form) {
     copies(into);
   };
 
+  // write puts a text into the field, which the editor reads where there is one.
+  const write = (text) => {
+    sql.value = text;
+    sql.dispatchEvent(new Event('change'));
+  };
+
+  // fields has one for each :name of the question; those that are there stay, with what one types.
+  const fields = () => {
+    const inputs = (of) => [...of.querySelectorAll('input')];
+    const place = document.getElementById('parameters');
+    const wanted = inputs(dryrun.querySelector('[data-parameters]').content);
+    const there = inputs(place);
+    if (wanted.length === there.length && wanted.every((w, i) => w.name === there[i].name)) return;
+    place.replaceChildren(...wanted.map((w) => (there.find((t) => t.name === w.name) || w).parentElement));
+  };
+
   const look = async () => {
     if (looking) looking.abort();
     if (running || sql.value.trim() === '') return;
@@ -51,6 +67,7 @@ if (form) {
     dryrun.setAttribute('aria-busy', 'true');
     try {
       await part('/dryrun', dryrun, mine.signal);
+      fields();
     } catch (e) {
       if (e.name !== 'AbortError') dryrun.textContent = 'The proxy does not answer.';
     } finally {
@@ -94,7 +111,11 @@ if (form) {
     }
   };
 
-  form.addEventListener('submit', (e) => { e.preventDefault(); ask(); });
+  form.addEventListener('submit', (e) => {
+    if (e.submitter?.value === 'new') return; // a page of its own
+    e.preventDefault();
+    ask();
+  });
   form.addEventListener('input', soon);
   form.addEventListener('keydown', (e) => {
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
@@ -107,10 +128,43 @@ if (form) {
   });
   stop.addEventListener('click', () => { if (running) running.abort(); });
   for (const chip of form.querySelectorAll('button[form=first]')) {
-    chip.addEventListener('click', (e) => { e.preventDefault(); sql.value = chip.value; sql.focus(); soon(); });
+    chip.addEventListener('click', (e) => { e.preventDefault(); write(chip.value); sql.focus(); soon(); });
   }
   showPrice();
   look();
+}
+
+const schema = document.getElementById('schema');
+if (schema) {
+  const sql = document.getElementById('sql');
+  const find = document.getElementById('find');
+  const tables = [...schema.querySelectorAll('[data-table]')];
+  if (matchMedia('(max-width: 56rem)').matches) schema.open = false;
+  find.hidden = false;
+  for (const name of schema.querySelectorAll('[data-insert]')) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = name.textContent;
+    button.title = `Insert ${name.dataset.insert}`;
+    button.addEventListener('click', () => {
+      if (!sql.hidden) sql.setRangeText(name.dataset.insert, sql.selectionStart, sql.selectionEnd, 'end');
+      sql.dispatchEvent(new CustomEvent('insert', {detail: name.dataset.insert}));
+      sql.focus();
+    });
+    name.replaceChildren(button);
+  }
+  find.addEventListener('input', (e) => {
+    e.stopPropagation();
+    const wanted = find.value.trim().toLowerCase();
+    const has = (e) => e.textContent.toLowerCase().includes(wanted);
+    for (const table of tables) {
+      const named = has(table.querySelector('summary'));
+      const rows = [...table.querySelectorAll('li')];
+      for (const row of rows) row.hidden = wanted !== '' && !named && !has(row);
+      table.hidden = rows.every((row) => row.hidden);
+      table.open = wanted !== '' && !table.hidden;
+    }
+  });
 }
 
 document.addEventListener('click', async (e) => {

@@ -37,6 +37,14 @@ CREATE TABLE IF NOT EXISTS dpproxy_ledger.answer (
 );
 CREATE INDEX IF NOT EXISTS answer_expires ON dpproxy_ledger.answer (expires);
 
+-- Questions that analysts of the console have saved: no part of the ledger.
+CREATE TABLE IF NOT EXISTS dpproxy_ledger.question (
+    database text COLLATE "C" NOT NULL,
+    analyst  text COLLATE "C" NOT NULL,
+    list     bytea NOT NULL,
+    PRIMARY KEY (database, analyst)
+);
+
 CREATE OR REPLACE FUNCTION dpproxy_ledger.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the budget ledger is append-only' USING HINT = 'dpproxy budget reset opens a new period.';
@@ -52,3 +60,4 @@ GRANT USAGE ON SCHEMA dpproxy_ledger TO :role;
 GRANT SELECT, INSERT ON dpproxy_ledger.meta, dpproxy_ledger.record, dpproxy_ledger.curve TO :role;
 GRANT SELECT, INSERT, UPDATE ON dpproxy_ledger.account TO :role;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dpproxy_ledger.answer TO :role;
+GRANT SELECT, INSERT, UPDATE ON dpproxy_ledger.question TO :role;

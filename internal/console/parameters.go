@@ -1,0 +1,177 @@
+package console
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// parameter is a :name of a question, with the value that stands in its field.
+type parameter struct{ Name, Value string }
+
+// maxParameters bounds the fields of a question.
+const maxParameters = 20
+
+// boundText is a question as the wire takes it: $1 in the place of the first name, wherever that stands.
+type boundText struct {
+	SQL    string
+	Names  []string
+	shifts []shift
+}
+
+// shift says that from a character of the bound text on, the question's own has so many more, or fewer.
+type shift struct{ from, more int }
+
+// bindNames puts $1, $2, … in the place of :names. Those in strings, quoted names and comments are no parameters, nor is
+// the type of a cast ::name.
+func bindNames(sql string) boundText {
+	var b boundText
+	var out strings.Builder
+	number := map[string]int{}
+	for rest := sql; rest != ""; {
+		n := skipped(rest)
+		if n == 0 && rest[0] == ':' {
+			if name := nameOf(rest[1:]); name != "" {
+				if number[name] == 0 {
+					b.Names = append(b.Names, name)
+					number[name] = len(b.Names)
+				}
+				out.WriteString("$" + strconv.Itoa(number[name]))
+				more := utf8.RuneCountInString(name) - len(strconv.Itoa(number[name]))
+				b.shifts = append(b.shifts, shift{utf8.RuneCountInString(out.String()), more})
+				rest = rest[1+len(name):]
+				continue
+			}
+		}
+		n = max(n, 1)
+		out.WriteString(rest[:n])
+		rest = rest[n:]
+	}
+	b.SQL = out.String()
+	return b
+}
+
+// own is where a character of the bound text, counted from 1, is in the question.
+func (b boundText) own(position int) int {
+	at := position
+	for _, s := range b.shifts {
+		if position > s.from {
+			at += s.more
+		}
+	}
+	return at
+}
+
+// nameOf is the name that a text begins with.
+func nameOf(s string) string {
+	end := strings.IndexFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if end < 0 {
+		end = len(s)
+	}
+	if end == 0 || unicode.IsDigit(rune(s[0])) {
+		return ""
+	}
+	return s[:end]
+}
+
+// skipped is how many bytes at the beginning of a text have no parameter: a string, a quoted name, a comment, a word, or
+// two colons; 0: look at the first byte.
+func skipped(s string) int {
+	until := func(from int, end string) int {
+		if at := strings.Index(s[from:], end); at >= 0 {
+			return from + at + len(end)
+		}
+		return len(s)
+	}
+	switch {
+	case strings.HasPrefix(s, "::"), strings.HasPrefix(s, ":="):
+		return 2
+	case strings.HasPrefix(s, "--"):
+		return until(2, "\n")
+	case strings.HasPrefix(s, "/*"):
+		return comment(s)
+	case s[0] == '\'', s[0] == '"':
+		return until(1, s[:1])
+	case len(s) > 1 && (s[0] == 'e' || s[0] == 'E') && s[1] == '\'':
+		return escaped(s)
+	case s[0] == '$':
+		if tag := nameOf(s[1:]); strings.HasPrefix(s[1+len(tag):], "$") {
+			return until(len(tag)+2, s[:len(tag)+2])
+		}
+		return 1 + len(nameOf(s[1:]))
+	}
+	return wordAt(s)
+}
+
+// wordAt is how long the word or number is that a text begins with: an e in it begins no string, and a $ no quote.
+func wordAt(s string) int {
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	if end < 0 {
+		return len(s)
+	}
+	return end
+}
+
+// comment is the length of a comment, in which others may be.
+func comment(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch {
+		case strings.HasPrefix(s[i:], "/*"):
+			depth++
+			i++
+		case strings.HasPrefix(s[i:], "*/"):
+			if depth--; depth == 0 {
+				return i + 2
+			}
+			i++
+		}
+	}
+	return len(s)
+}
+
+// escaped is the length of a string E'…', in which a backslash takes the next character.
+func escaped(s string) int {
+	for i := 2; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// parameters reads the fields of a question's names.
+func (b boundText) parameters(form url.Values) []parameter {
+	names := b.Names[:min(len(b.Names), maxParameters+1)] // one more is refused
+	list := make([]parameter, len(names))
+	for i, name := range names {
+		list[i] = parameter{name, form.Get(parameterPrefix + name)}
+	}
+	return list
+}
+
+const parameterPrefix = "parameter "
+
+// values are those of the parameters. Without one, nothing is asked.
+func (p askPage) values() ([]string, error) {
+	if len(p.Parameters) > maxParameters {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a question has "+strconv.Itoa(maxParameters)+" parameters at most")
+	}
+	values := make([]string, len(p.Parameters))
+	for i, v := range p.Parameters {
+		if values[i] = v.Value; v.Value == "" {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "there is no value for :"+v.Name,
+				pgerr.Hint("It stands in the field below the editor. Text needs no quotes there."))
+		}
+	}
+	return values, nil
+}
