@@ -28,6 +28,7 @@ func asking(a *ask.Asker, at price, done *charges) func(ctx context.Context, lis
 			}
 			if c.rows > 0 {
 				statements[i].Settings["dpproxy.max_rows"] = strconv.Itoa(c.rows)
+				statements[i].Settings["dpproxy.max_rows_per_group"] = strconv.Itoa(c.group)
 			}
 		}
 		answers, err := a.Plan(ctx, statements)

@@ -12,13 +12,15 @@ import (
 // attribute is something of each row of a table that counts are asked by: a column's value, whether it is NULL, or how
 // many rows of another table refer to the row.
 type attribute struct {
-	column *rewrite.RelationColumn // nil: it counts rows
-	rows   *table                  // whose rows it counts; nil: none's
-	nulls  bool                    // it is whether the column is NULL, which has no domain
-	grid   *grid                   // nil: its values are listed
-	starts []int64                 // of a grid: the first steps of its cells
-	values []string                // listed: those of the answer, in its order; without NULL
-	masses []float64               // of each cell, and at last of NULL: fitted numbers of rows; known once it is asked
+	column    *rewrite.RelationColumn // nil: it counts rows
+	rows      *table                  // whose rows it counts; nil: none's
+	nulls     bool                    // it is whether the column is NULL, which has no domain
+	grid      *grid                   // nil: its values are listed
+	starts    []int64                 // of a grid: the first steps of its cells
+	values    []string                // listed: those of the answer, in its order; without NULL
+	largest   []float64               // units by their rows in the cell where they have most; nil: not asked
+	variances []float64               // of noise in masses
+	masses    []float64               // of each cell, and at last of NULL: fitted numbers of rows; known once it is asked
 }
 
 func (a *attribute) name() string {
@@ -100,7 +102,7 @@ func merge(a *attribute, most int) bins {
 	return b
 }
 
-// weights say how finely cells are told apart: by their rows, and of a number half as much by what they add up to.
+// weights say how finely cells are told apart: by their rows, and of a number as much by what they add up to.
 func (a *attribute) weights() []float64 {
 	rows, sum := 0.0, 0.0
 	sizes := make([]float64, len(a.masses))
@@ -114,7 +116,7 @@ func (a *attribute) weights() []float64 {
 	for cell, n := range a.masses {
 		out[cell] = n / max(rows, 1)
 		if sum > 0 {
-			out[cell] += sizes[cell] / sum / 2
+			out[cell] += sizes[cell] / sum
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,11 +56,10 @@ func (s *timed) Replace(ctx context.Context, tables []Rows) error {
 	return s.Database.Replace(ctx, tables)
 }
 
-// TestClinic measures how near the demo's twin is at (3, 1e-6). The goals are those of docs/accuracy.md with room for
-// noise: they have not been missed by more in any run.
+// TestClinic measures how near the demo's twin is at (3, 1e-6), by the goals of docs/accuracy.md.
 func TestClinic(t *testing.T) {
 	if testing.Short() {
-		t.Skip("asks 109 statements of a million rows")
+		t.Skip("asks 120 statements of a million rows")
 	}
 	ctx := context.Background()
 	load := func(n int) func(string) error {
@@ -110,7 +108,7 @@ func (w *world) compare(t *testing.T, made Made, from string, columns []string) 
 	for i, a := range columns {
 		x := w.apart(t, fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", w.binned(t, from, a, 16), from))
 		t.Logf("%s %s: %.2f %%", made.Name, a, 100*x)
-		if strings.HasPrefix(a, "t.") && x > 0.025 { // its parent's follow from others
+		if x > 0.02 {
 			t.Errorf("%s %s is %.2f %% off", made.Name, a, 100*x)
 		}
 		for _, b := range columns[i+1:] {
@@ -124,14 +122,14 @@ func (w *world) compare(t *testing.T, made Made, from string, columns []string) 
 				return one == a && other == b || one == b && other == a
 			})
 			t.Logf("%s %s %s: %.2f %%, chosen: %v", made.Name, a, b, 100*x, is)
-			if is && x > 0.06 {
+			if is && x > 0.05 {
 				t.Errorf("%s %s and %s are %.2f %% off", made.Name, a, b, 100*x)
 			}
 			all = append(all, x)
 		}
 	}
 	slices.Sort(all)
-	if median := all[len(all)/2]; median > 0.06 {
+	if median := all[len(all)/2]; median > 0.12 {
 		t.Errorf("%s: the median of pairs is %.2f %% off", made.Name, 100*median)
 	} else {
 		t.Logf("%s: the median of pairs is %.2f %%", made.Name, 100*median)

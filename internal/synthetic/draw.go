@@ -33,8 +33,8 @@ func (s *survey) draw(seed uint64) map[*table]*drawn {
 		} else {
 			d.hang(all[t.parent])
 		}
-		for i, e := range s.found[t].edges {
-			d.attribute(all[t.parent], s.found[t].pairs[i], e)
+		for _, p := range s.found[t].pairs {
+			d.attribute(all[t.parent], p, s.found[t].coarse)
 		}
 	}
 	return all
@@ -61,14 +61,6 @@ func (a *attribute) step(r *rand.Rand, cell uint16) int64 {
 	return from + r.Int64N(a.end(int(cell))-from)
 }
 
-// released are the counts that were released, for as many rows as columns have: some of a unit's do not count, and
-// those that noise may have made have what is left of them.
-func (p pair) released(columns []float64) model.Counts {
-	c := model.Shrink(p.counts, columns, p.asked.noise)
-	c.At = model.Scaled(c.At, model.Sum(columns))
-	return c
-}
-
 // any draws a cell of a grid by its rows.
 func (a *attribute) any(r *rand.Rand) uint16 {
 	masses := a.masses[:len(a.starts)]
@@ -79,38 +71,4 @@ func (a *attribute) any(r *rand.Rand) uint16 {
 		}
 	}
 	return uint16(len(masses) - 1)
-}
-
-// attribute draws the cells of an attribute, given those of another one of the row or of its parent's.
-func (d *drawn) attribute(parent *drawn, p pair, e model.Edge) {
-	all := model.Counts{Rows: 1, Columns: p.to.size(), At: p.to.masses}
-	if e.From < 0 {
-		d.cells[p.to] = model.Draw(d.random, make([]uint16, d.n), all)
-		return
-	}
-	from, ok := d.cells[p.from]
-	if !ok {
-		from = make([]uint16, d.n)
-		for row, at := range d.parents {
-			from[row] = parent.cells[p.from][at]
-		}
-	}
-	given := p.fromBins.values(from)
-	rows := model.Tally(given, p.fromBins.n)
-	columns := model.Scaled(p.toBins.sums(p.to.masses), float64(d.n))
-	bins := model.Draw(d.random, given, model.Fit(p.released(columns), rows, columns))
-	within := model.New(p.toBins.n, p.to.size())
-	for cell, mass := range p.to.masses {
-		within.Row(p.toBins.of[cell])[cell] = mass
-	}
-	for bin, mass := range p.toBins.sums(p.to.masses) {
-		if mass <= 0 { // any of its cells: those of others have none
-			for cell, of := range p.toBins.of {
-				if of == bin {
-					within.Row(bin)[cell] = 1
-				}
-			}
-		}
-	}
-	d.cells[p.to] = model.Draw(d.random, bins, within)
 }

@@ -30,92 +30,138 @@ func (s *survey) given(t *table) []*attribute {
 
 // coarse asks counts by every pair of attributes, in few bins.
 func (s *survey) coarse() []*count {
+	n := 0
+	for _, t := range s.tables {
+		n += s.pairsOf(t)
+	}
 	var list []*count
 	for _, t := range s.tables {
-		f := s.found[t]
-		given, n := s.given(t), s.pairsOf(t)
-		known := len(given)
-		all := slices.Concat(given, t.attributes)
-		part := (1 - lookPart) * f.share * coarsePart / float64(max(1, n))
+		f, known := s.found[t], len(s.given(t))
+		all := slices.Concat(s.given(t), t.attributes)
 		for j := known; j < len(all); j++ {
 			for i := range j {
-				f.pairs = append(f.pairs, s.pair(t, all[i], all[j], i < known, part, mostCoarse, coarseError))
-				list = append(list, f.pairs[len(f.pairs)-1].asked)
+				p := s.pair(t, all[i], all[j], i < known, coarsePart/float64(n), mostCoarse, coarseError, nil)
+				f.pairs, list = append(f.pairs, p), append(list, s.by(p, coarsePart/float64(n)))
 			}
 		}
 	}
+	s.divide(coarsePart, list)
 	return list
-}
-
-// pair asks counts by two attributes, of which the first may be the parent's, in so many bins that noise has a part in
-// them up to an error.
-func (s *survey) pair(t *table, from, to *attribute, parents bool, part float64, most int, off float64) pair {
-	f := s.found[t]
-	noise := noiseOf * float64(f.inPairs) / s.price.at(part)
-	bound := min(most, max(fewestBins, int(math.Sqrt(off*f.rows/(0.4*noise)))))
-	as := "t"
-	var parent *attribute
-	if parents {
-		as, parent = "p", from
-	}
-	p := pair{from: from, to: to, fromBins: merge(from, bound), toBins: merge(to, bound)}
-	a, binA := from.key(as, p.fromBins)
-	b, binB := to.key("t", p.toBins)
-	p.counts = model.New(p.fromBins.n, p.toBins.n)
-	joined := []*attribute{from, to}
-	if parents {
-		joined = joined[1:]
-	}
-	p.asked = &count{
-		what: fmt.Sprintf("%s by %s and %s, %d by %d", t, from.name(), to.name(), p.fromBins.n, p.toBins.n),
-		sql:  countSQL(a, b, t.selected(parent, joined...)), part: part, rows: f.inPairs,
-	}
-	p.asked.read = func(rows [][][]byte) {
-		for _, row := range rows {
-			i, ok := binA(row[0])
-			j, also := binB(row[1])
-			if ok && also {
-				p.counts.Row(i)[j] = numberIn(row[2])
-			}
-		}
-	}
-	return p
 }
 
 // noiseOf is about the standard deviation of a count by Gaussian noise, times ε.
 const noiseOf = 1.1
 
-// fine chooses the tree of each table's attributes by what the coarse counts say, and asks its pairs in more bins.
-func (s *survey) fine() []*count {
-	var list []*count
+// pair makes bins of two attributes, of which the first may be the parent's: so many that noise, where a part of the price
+// buys their counts, has a part in these up to an error.
+func (s *survey) pair(
+	t *table, from, to *attribute, parents bool, part float64, most int, off float64, largest []float64,
+) *pair {
+	noise := noiseOf * s.limits(t, largest, part, most*most).root() / s.price.at(part)
+	bound := min(most, max(fewestBins, int(math.Sqrt(off*s.found[t].rows/(0.4*noise)))))
+	p := &pair{of: t, from: from, to: to, parents: parents, fromBins: merge(from, bound), toBins: merge(to, bound)}
+	p.counts = model.New(p.fromBins.n, p.toBins.n)
+	return p
+}
+
+// keys are SQL for the bins of both, and which they are of.
+func (p *pair) keys() (a, b string, of [2]func([]byte) (int, bool)) {
+	as := "t"
+	if p.parents {
+		as = "p"
+	}
+	a, of[0] = p.from.key(as, p.fromBins)
+	b, of[1] = p.to.key("t", p.toBins)
+	return a, b, of
+}
+
+// by asks counts by a pair.
+func (s *survey) by(p *pair, part float64) *count {
+	a, b, of := p.keys()
+	own, parent := []*attribute{p.from, p.to}, (*attribute)(nil)
+	if p.parents {
+		own, parent = own[1:], p.from
+	}
+	p.asked = &count{
+		of: p.of, cells: len(p.counts.At),
+		what: fmt.Sprintf("%s by %s and %s, %d by %d", p.of, p.from.name(), p.to.name(), p.fromBins.n, p.toBins.n),
+		sql:  countSQL(a, b, p.of.selected(parent, own...)),
+	}
+	p.asked.limits = s.limits(p.of, p.largest, part, p.asked.cells)
+	p.asked.read = func(rows [][][]byte) {
+		for _, row := range rows {
+			i, ok := of[0](row[0])
+			j, also := of[1](row[1])
+			if ok && also {
+				p.counts.Row(i)[j] = numberIn(row[2])
+			}
+		}
+	}
+	return p.asked
+}
+
+// finePart is that of the pairs of trees.
+const finePart = 1 - lookPart - singlePart - coarsePart - spreadPart
+
+// spread chooses the tree of each table's attributes by what the coarse counts say, and asks how many rows units have in
+// one group by its pairs.
+func (s *survey) spread() []*count {
+	n := 0
 	for _, t := range s.tables {
-		f := s.found[t]
-		given := s.given(t)
-		known, all := len(given), slices.Concat(given, t.attributes)
+		f, known := s.found[t], len(s.given(t))
+		all := slices.Concat(s.given(t), t.attributes)
 		coarse := map[[2]*attribute]float64{}
 		for _, p := range f.pairs {
 			coarse[[2]*attribute{p.from, p.to}] = model.Dependence(p.counts, p.asked.noise)
 		}
-		f.edges = model.Tree(len(all), known, func(i, j int) float64 {
+		f.coarse, f.edges, f.pairs = f.pairs, model.Tree(len(all), known, func(i, j int) float64 {
 			return coarse[[2]*attribute{all[min(i, j)], all[max(i, j)]}]
-		})
-		f.pairs = nil
-		n := 0
+		}), nil
 		for _, e := range f.edges {
 			if e.From >= 0 {
 				n++
 			}
 		}
-		part := (1 - lookPart) * f.share * (1 - singlePart - coarsePart) / float64(max(1, n))
+	}
+	var list []*count
+	for _, t := range s.tables {
+		f, known := s.found[t], len(s.given(t))
+		all := slices.Concat(s.given(t), t.attributes)
 		for _, e := range f.edges {
 			if e.From < 0 {
-				f.pairs = append(f.pairs, pair{to: all[e.To]})
+				f.pairs = append(f.pairs, &pair{to: all[e.To]})
 				continue
 			}
-			f.pairs = append(f.pairs, s.pair(t, all[e.From], all[e.To], e.From < known, part, mostFine, fineError))
-			list = append(list, f.pairs[len(f.pairs)-1].asked)
+			from, to := all[e.From], all[e.To]
+			p := s.pair(t, from, to, e.From < known, finePart/float64(n), mostFine, fineError, to.largest)
+			f.pairs = append(f.pairs, p)
+			if !t.one() && from.rows == nil && to.rows == nil {
+				a, b, _ := p.keys()
+				list = append(list, s.units(t, from.name()+" and "+to.name(), []string{a, b}, p.parents, &p.largest))
+			}
 		}
 	}
+	for _, c := range list {
+		c.part = spreadPart / float64(len(list))
+	}
+	return list
+}
+
+// fine asks counts by the pairs of the trees.
+func (s *survey) fine() []*count {
+	var pairs []*pair
+	for _, t := range s.tables {
+		for _, p := range s.found[t].pairs {
+			if p.from != nil {
+				pairs = append(pairs, p)
+			}
+		}
+	}
+	var list []*count
+	for _, p := range pairs {
+		list = append(list, s.by(p, finePart/float64(len(pairs))))
+	}
+	s.divide(finePart, list)
 	return list
 }
 

@@ -10,8 +10,9 @@ import (
 
 // price says at which ε statements share a budget, so that all of them together are (ε, δ)-differentially private.
 type price struct {
-	epsilon float64 // of all
-	share   func(epsilon float64) float64
+	epsilon  float64 // of all
+	gaussian bool    // noise follows what a unit moves all groups by in L2, not the sum of that
+	share    func(epsilon float64) float64
 }
 
 // rounding is a part too small to be seen, so that parts that are rounded up fit into a budget that they fill.
@@ -20,12 +21,12 @@ const rounding = 1e-6
 // priceOf shares a budget. What statements take of it adds up where all have noise of one kind.
 func priceOf(p *policy.Policy, budget policy.Budget) price {
 	if p.Accounting.Method == policy.Pure {
-		return price{budget.Epsilon, func(epsilon float64) float64 { return epsilon / budget.Epsilon }}
+		return price{budget.Epsilon, false, func(epsilon float64) float64 { return epsilon / budget.Epsilon }}
 	}
 	config := ledger.ConfigOf(p)
 	config.Analysts = map[string]policy.Budget{policy.SyntheticAccount: budget}
 	room := accounting.RoomOf(config, policy.SyntheticAccount)
-	return price{budget.Epsilon, func(epsilon float64) float64 {
+	return price{budget.Epsilon, p.Accounting.Method == policy.RDP, func(epsilon float64) float64 {
 		share, _ := room.Share(mechanism.LaplaceCurve(epsilon))
 		return share
 	}}

@@ -165,17 +165,18 @@ func TestOutlineNamesWhatIsAsked(t *testing.T) {
 func TestPureTwins(t *testing.T) {
 	w := newShop(t, "INSERT INTO person SELECT i, i, i, NULL, NULL, gen_random_uuid(), '{}', NULL, '{}', 1.7, '1980-01-01', true FROM generate_series(1, 100) i")
 	w.policy.Accounting = policy.Accounting{Method: policy.Pure}
-	w.policy.Synthetic = &policy.Budget{Epsilon: 3}
 	for _, a := range w.policy.Analysts {
 		a.Budget.Delta = 0
 	}
+	paid := *w.policy
+	paid.Synthetic = &policy.Budget{Epsilon: 3}
 	l, err := admin.OpenAccount(context.Background(), "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount,
-		ledger.ConfigOf(w.policy))
+		ledger.ConfigOf(&paid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	r, err := Run(context.Background(), w.policy, l, Options{Budget: *w.policy.Synthetic}, w.sink, quiet)
+	r, err := Run(context.Background(), w.policy, l, Options{Budget: *paid.Synthetic}, w.sink, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,16 @@ package synthetic
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dpproxy/dpproxy/internal/synthetic/model"
 )
 
-// Parts of the price: of the first look at how many rows there are, and, of what is left for a table, of counts by one
-// attribute and of those by two that say which pairs the tree has. The pairs of the tree take the rest.
-const lookPart, singlePart, coarsePart = 0.05, 0.25, 0.2
+// Parts of the price: of the look at how many rows there are, of counts by one attribute, of those by two that say which
+// pairs the tree has, and of how many rows of a unit these have in one group. The pairs of the tree take the rest.
+const lookPart, singlePart, coarsePart, spreadPart = 0.05, 0.2, 0.1, 0.01
 
 // Bins of counts by two attributes, and which error by noise they are to have at most, as total variation.
 const (
@@ -21,15 +23,36 @@ const (
 
 // count is one statement, counts of a table's rows, and where its answer goes.
 type count struct {
+	of    *table
+	cells int    // of the answer, about
 	what  string // for who reads a dry run
 	sql   string
 	part  float64 // of the price
-	rows  int     // of one unit that count; 0: as many as the policy says
+	limits
 	read  func(rows [][][]byte)
 	noise float64 // the most standard deviation of its numbers; known once it is asked
 }
 
-// survey asks what a twin is made of, in four rounds: each follows from what was released before it.
+// limits are how many rows of one unit count, in all and in one group; 0: as many as the policy says.
+type limits struct{ rows, group int }
+
+// root is what noise is times that for one row: Gaussian noise follows what a unit moves all groups by, in L2.
+func (l limits) root() float64 { return math.Sqrt(float64(l.rows) * float64(l.group)) }
+
+// divide gives statements parts of a part of the price. Their errors are cells times noise, over rows, and noise follows
+// the root of a part: the errors' power of 2/3 makes them least in sum.
+func (s *survey) divide(part float64, list []*count) {
+	total := 0.0
+	for _, c := range list {
+		c.part = math.Pow(float64(c.cells)*c.root()/math.Max(1, s.found[c.of].rows), 2./3)
+		total += c.part
+	}
+	for _, c := range list {
+		c.part *= part / total
+	}
+}
+
+// survey asks what a twin is made of, in five rounds: each follows from what was released before it.
 type survey struct {
 	*plan
 	price price
@@ -39,33 +62,35 @@ type survey struct {
 
 // findings are what was released of a table.
 type findings struct {
-	rows    float64
-	units   []float64 // units by their rows, which start at starts; nil: each has one
-	starts  []int64
-	most    int     // rows of a unit that count by one attribute
-	inPairs int     // and by two
-	share   float64 // of the price behind the first look
-	edges   []model.Edge
-	pairs   []pair // of the edges
+	rows   float64
+	units  []float64 // units by their rows, which start at starts; nil: each has one
+	starts []int64
+	edges  []model.Edge
+	coarse []*pair // all
+	pairs  []*pair // of the edges
 }
 
 // pair is two attributes with their bins and the counts by these.
 type pair struct {
-	from, to         *attribute // from may be the parent's
+	of               *table
+	from, to         *attribute // from: nil where to is drawn alone
+	parents          bool       // from is the parent's
 	fromBins, toBins bins
 	counts           model.Counts
 	asked            *count
+	largest          []float64 // units by their rows in the group where they have most; nil: not asked
 }
 
 // run asks everything.
 func (s *survey) run(ctx context.Context) error {
-	for _, round := range []func() []*count{s.look, s.singles, s.coarse, s.fine} {
+	for _, round := range []func() []*count{s.look, s.singles, s.coarse, s.spread, s.fine} {
 		if list := round(); len(list) > 0 {
 			if err := s.ask(ctx, list); err != nil {
 				return err
 			}
 		}
 	}
+	s.refine()
 	return nil
 }
 
@@ -86,30 +111,35 @@ func numberIn(text []byte) float64 {
 	return x
 }
 
-// singles asks counts by each attribute, at a price for each table that makes their errors least in sum.
+// singles asks counts by each attribute.
 func (s *survey) singles() []*count {
-	s.divide()
+	n, pairs := 0, 0
+	for _, t := range s.tables {
+		n, pairs = n+len(t.attributes), pairs+s.pairsOf(t)
+	}
+	part := singlePart
+	if pairs == 0 {
+		part = 1 - lookPart
+	}
 	var list []*count
 	for _, t := range s.tables {
-		f := s.found[t]
-		part := (1 - lookPart) * f.share / float64(max(1, len(t.attributes)))
-		if s.pairsOf(t) > 0 {
-			part *= singlePart
-		}
 		for _, a := range t.attributes {
-			list = append(list, s.single(t, a, f, part))
+			list = append(list, s.single(t, a, part/float64(n)))
 		}
 	}
+	s.divide(part, list)
 	return list
 }
 
 // single asks counts by one attribute. Of listed values the answer says what they are.
-func (s *survey) single(t *table, a *attribute, f *findings, part float64) *count {
-	b := a.single()
+func (s *survey) single(t *table, a *attribute, part float64) *count {
+	f, b := s.found[t], a.single()
 	key, bin := a.key("t", b)
 	c := &count{
-		what: t.String() + " by " + a.name(), sql: countSQL(key, "", t.selected(nil, a)), part: part, rows: f.most,
+		of: t, cells: max(b.n, listedBins), what: t.String() + " by " + a.name(),
+		sql: countSQL(key, "", t.selected(nil, a)),
 	}
+	c.limits = s.limits(t, a.largest, part, c.cells)
 	c.read = func(rows [][][]byte) {
 		if a.grid == nil {
 			for _, row := range rows {
@@ -125,6 +155,10 @@ func (s *survey) single(t *table, a *attribute, f *findings, part float64) *coun
 			if at, ok := bin(row[0]); ok {
 				masses[at] = numberIn(row[1])
 			}
+		}
+		a.variances = slices.Repeat([]float64{c.noise * c.noise}, b.n)
+		if a.rows != nil || a.column.NotNull {
+			masses[b.n-1] = 0
 		}
 		if a.grid == nil {
 			a.masses = model.Nearest(masses, min(f.rows, model.Sum(masses)))

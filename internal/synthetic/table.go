@@ -3,6 +3,7 @@ package synthetic
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -33,12 +34,16 @@ func (t *table) from(as string) string {
 	return from + " AS " + quoted(as)
 }
 
-// units are the rows of the table with the units that they belong to, along what it hangs on.
-func (t *table) units() (from, unit string) {
+// units are the rows of the table, with their parent's if it is wanted, and with the units that they belong to, along what
+// it hangs on.
+func (t *table) units(parents bool) (from, unit string) {
 	from, as, at := t.from("t"), "t", t
-	for n := 1; at.policy.Unit.Via != nil; n++ {
-		next := fmt.Sprintf("t%d", n)
+	for n := 1; at.policy.Unit.Via != nil || parents && n == 1; n++ {
+		next := "p" + strings.Repeat("p", n-1)
 		from += fmt.Sprintf(" JOIN %s ON %s = %s", at.parent.from(next), quoted(as, at.link), quoted(next, at.key))
+		if at.policy.Unit.Via == nil {
+			break
+		}
 		at, as = at.parent, next
 	}
 	return from, quoted(as, at.policy.Unit.Column)

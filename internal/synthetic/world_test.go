@@ -62,9 +62,11 @@ func newWorld(t *testing.T, text string, load, schema func(dsn string) error) *w
 	if err := provision.Setup(ctx, p, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	p.Synthetic = &budget
 	w := &world{policy: p, main: connected(t, admins), twin: connected(t, twins), sink: Database{twins}}
-	l, err := admin.OpenAccount(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount, ledger.ConfigOf(p))
+	paid := *p
+	paid.Synthetic = &budget // of the ledger alone: no session reads this twin
+	l, err := admin.OpenAccount(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount,
+		ledger.ConfigOf(&paid))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,11 @@ func (t tabulated) mst(r *rand.Rand) (all, chosen []float64) {
 		}
 		i, j := best[0], best[1]
 		c := t.of(i, j)
-		fitted := model.Fit(model.Counts{Rows: c.Rows, Columns: c.Columns, At: noisy(c.At, d-1)}, alone[i], alone[j])
+		fitted := model.Counts{Rows: c.Rows, Columns: c.Columns, At: noisy(c.At, d-1)}
+		for k, x := range fitted.At {
+			fitted.At[k] = math.Max(0, x)
+		}
+		model.Rake(fitted, model.ColumnSums(alone[j], c.Rows), model.RowSums(alone[i], c.Columns))
 		given[best], given[[2]int{j, i}] = fitted, fitted.Transposed()
 		next[i], next[j] = append(next[i], j), append(next[j], i)
 		chosen = append(chosen, off(c, fitted))

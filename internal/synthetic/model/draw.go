@@ -9,24 +9,21 @@ import (
 type Edge struct{ From, To int }
 
 // Tree spans n attributes by the edges whose weights add up to most, in an order in which each is drawn after what it
-// is given. The first known attributes are there already: each of the others hangs on one of them or on another.
+// is given. The first known attributes are there already: each of the others hangs on one of them or on another, or is
+// drawn alone where no weight is above 0.
 func Tree(n, known int, weight func(i, j int) float64) []Edge {
-	type link struct {
-		from int
-		by   float64
-	}
-	best, in := make([]link, n), make([]bool, n)
+	from, by, in := make([]int, n), make([]float64, n), make([]bool, n)
 	var edges []Edge
 	join := func(i int) {
 		in[i] = true
 		for j := known; j < n; j++ {
-			if w := weight(i, j); !in[j] && (best[j].from < 0 || w > best[j].by) {
-				best[j] = link{i, w}
+			if w := weight(i, j); !in[j] && w > by[j] {
+				from[j], by[j] = i, w
 			}
 		}
 	}
-	for j := range best {
-		best[j].from = -1
+	for j := range from {
+		from[j] = -1
 	}
 	for i := range known {
 		join(i)
@@ -34,11 +31,11 @@ func Tree(n, known int, weight func(i, j int) float64) []Edge {
 	for len(edges) < n-known {
 		next := -1
 		for j := known; j < n; j++ {
-			if !in[j] && (next < 0 || best[j].by > best[next].by) {
+			if !in[j] && (next < 0 || by[j] > by[next]) {
 				next = j
 			}
 		}
-		edges = append(edges, Edge{best[next].from, next})
+		edges = append(edges, Edge{from[next], next})
 		join(next)
 	}
 	return edges
@@ -69,7 +66,7 @@ func Draw(r *rand.Rand, given []uint16, shares Counts) []uint16 {
 // quotas divides n by shares, each rounded up or down so that its mean is exact (systematic sampling).
 func quotas(r *rand.Rand, n int, shares []float64) []int {
 	out := make([]int, len(shares))
-	total, sum, before := Sum(shares), r.Float64(), 0
+	total, sum, before, last := Sum(shares), r.Float64(), 0, len(shares)-1
 	for i, x := range shares {
 		if total > 0 {
 			sum += float64(n) * x / total
@@ -78,8 +75,11 @@ func quotas(r *rand.Rand, n int, shares []float64) []int {
 		}
 		upTo := min(int(math.Floor(sum)), n)
 		out[i], before = upTo-before, upTo
+		if x > 0 {
+			last = i
+		}
 	}
-	out[len(out)-1] += n - before // what rounding of the sum has left
+	out[last] += n - before // what rounding of the sum has left
 	return out
 }
 

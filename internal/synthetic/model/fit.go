@@ -68,65 +68,92 @@ func level(list []float64, total float64) float64 {
 	return 0 // not reached: the last of the list returns
 }
 
-// fitRounds bounds the rounds of Fit; some twenty do.
-const fitRounds = 300
+// Margin is what blocks of counts add up to: it has the block of each row and of each column.
+type Margin struct {
+	Rows, Columns []int
+	Counts
+}
 
-// Fit returns the counts of at least 0 that have given sums by rows and by columns, which add up to the same, and are
-// nearest to those that were released, by least squares: x = max(0, y + u + v) with the u and v that make the sums
-// right, found in turns (dual coordinate ascent). The sums by rows are exact, those by columns up to a millionth of all.
-func Fit(y Counts, rows, columns []float64) Counts {
-	u, v := make([]float64, y.Rows), make([]float64, y.Columns)
-	of, shifted := y.Transposed(), make([]float64, max(y.Rows, y.Columns))
-	plus := func(list, shift []float64) []float64 {
-		for i, x := range list {
-			shifted[i] = x + shift[i]
-		}
-		return shifted[:len(list)]
-	}
-	total := Sum(rows)
-	for range fitRounds {
+// rakeRounds bounds the rounds of Rake; margins that agree need some ten.
+const rakeRounds = 60
+
+// Rake multiplies blocks of counts by one factor each, in turns, until those of each margin have its sums, which those of
+// the last one have exactly (iterative proportional fitting). What is 0 stays 0.
+func Rake(x Counts, margins ...Margin) Counts {
+	for range rakeRounds {
 		off := 0.0
-		for j := range columns {
-			t := level(plus(of.Row(j), u), columns[j])
-			off, v[j] = off+math.Abs(t-v[j]), t
+		for _, m := range margins {
+			sums := New(m.Counts.Rows, m.Counts.Columns)
+			for i := range x.Rows {
+				to := sums.Row(m.Rows[i])
+				for j, n := range x.Row(i) {
+					to[m.Columns[j]] += n
+				}
+			}
+			for i, n := range sums.At {
+				off += math.Abs(n - m.At[i])
+				if n > 0 {
+					sums.At[i] = m.At[i] / n
+				}
+			}
+			for i := range x.Rows {
+				by := sums.Row(m.Rows[i])
+				for j := range x.Row(i) {
+					x.Row(i)[j] *= by[m.Columns[j]]
+				}
+			}
 		}
-		for i := range rows {
-			u[i] = level(plus(y.Row(i), v), rows[i])
-		}
-		if off <= 1e-6*total/float64(len(columns)) {
+		if off <= 1e-6*Sum(x.At) {
 			break
 		}
 	}
-	out := New(y.Rows, y.Columns)
-	for i := range rows {
-		for j, x := range y.Row(i) {
-			out.Row(i)[j] = math.Max(0, x+u[i]+v[j])
-		}
-	}
-	return out
+	return x
 }
 
-// Dependence returns how far counts are from those of independent attributes with the same sums, in total variation,
-// less what noise of a standard deviation makes of that in the counts that are above 0.
+// RowSums is the margin of sums by rows of counts with so many columns.
+func RowSums(sums []float64, columns int) Margin {
+	return Margin{Rows: each(len(sums)), Columns: make([]int, columns), Counts: Counts{len(sums), 1, sums}}
+}
+
+// ColumnSums is that of sums by columns.
+func ColumnSums(sums []float64, rows int) Margin {
+	return Margin{Rows: make([]int, rows), Columns: each(len(sums)), Counts: Counts{1, len(sums), sums}}
+}
+
+// each has a block for each of n.
+func each(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// Surprise returns how far counts are from those that are expected, in total variation, less what noise of a standard
+// deviation makes of that in the counts that are above 0, four standard deviations of that included. Both are as many.
+func Surprise(y, expected Counts, noise float64) float64 {
+	off, filled := 0.0, 0.0
+	for i, x := range y.At {
+		off += math.Abs(x - expected.At[i])
+		if x > 0 {
+			filled++
+		}
+	}
+	return math.Max(0, off-(filled+3*math.Sqrt(filled))*noise*math.Sqrt(2/math.Pi)) / (2 * math.Max(Sum(y.At), 1))
+}
+
+// Dependence is how far counts surprise who expects independent attributes with the same sums.
 func Dependence(y Counts, noise float64) float64 {
-	rows, columns := make([]float64, y.Rows), make([]float64, y.Columns)
-	total, filled := 0.0, 0.0
-	for i := range rows {
+	expected, columns, total := New(y.Rows, y.Columns), make([]float64, y.Columns), Sum(y.At)
+	for i := range y.Rows {
 		for j, x := range y.Row(i) {
-			rows[i], columns[j], total = rows[i]+x, columns[j]+x, total+x
-			if x > 0 {
-				filled++
-			}
+			columns[j] += x
 		}
 	}
-	if total <= 0 {
-		return 0
-	}
-	off := 0.0
-	for i := range rows {
-		for j, x := range y.Row(i) {
-			off += math.Abs(x - rows[i]*columns[j]/total)
+	for i := range y.Rows {
+		for j, x := range columns {
+			expected.Row(i)[j] = Sum(y.Row(i)) * x / math.Max(total, 1)
 		}
 	}
-	return math.Max(0, off-filled*noise*math.Sqrt(2/math.Pi)) / (2 * total)
+	return Surprise(y, expected, noise)
 }
