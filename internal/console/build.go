@@ -24,8 +24,14 @@ var fields = []string{"measure", "group", "date", "period", "filter", "operator"
 var (
 	periods   = []option{{"year", "year"}, {"quarter", "quarter"}, {"month", "month"}, {"week", "week"}, {"day", "day"}}
 	operators = []option{
-		{"=", "is"}, {"<>", "is not"}, {"<", "is less than"}, {"<=", "is at most"}, {">", "is more than"},
-		{">=", "is at least"}, {"IS NULL", "is not known"}, {"IS NOT NULL", "is known"},
+		{"=", "is"},
+		{"<>", "is not"},
+		{"<", "is less than"},
+		{"<=", "is at most"},
+		{">", "is more than"},
+		{">=", "is at least"},
+		{"IS NULL", "is not known"},
+		{"IS NOT NULL", "is known"},
 	}
 )
 

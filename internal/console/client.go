@@ -102,8 +102,8 @@ type cell struct {
 	Null bool
 }
 
-// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε. Workload
-// has the statements that are asked together with it.
+// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε.
+// Workload has the statements that are asked together with it.
 type price struct{ Epsilon, Margin, Workload string }
 
 // errNoRows refuses, before anything is charged, statements that a page has no use for: SET, COPY, BEGIN.

@@ -26,8 +26,8 @@ type boundText struct {
 // shift says that from a character of the bound text on, the question's own has so many more, or fewer.
 type shift struct{ from, more int }
 
-// bindNames puts $1, $2, … in the place of :names. Those in strings, quoted names and comments are no parameters, nor is
-// the type of a cast ::name.
+// bindNames puts $1, $2, … in the place of :names. Those in strings, quoted names and comments are no parameters, nor
+// is the type of a cast ::name.
 func bindNames(sql string) boundText {
 	var b boundText
 	var out strings.Builder
@@ -78,8 +78,8 @@ func nameOf(s string) string {
 	return s[:end]
 }
 
-// skipped is how many bytes at the beginning of a text have no parameter: a string, a quoted name, a comment, a word, or
-// two colons; 0: look at the first byte.
+// skipped is how many bytes at the beginning of a text have no parameter: a string, a quoted name, a comment, a word,
+// or two colons; 0: look at the first byte.
 func skipped(s string) int {
 	until := func(from int, end string) int {
 		if at := strings.Index(s[from:], end); at >= 0 {

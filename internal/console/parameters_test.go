@@ -32,10 +32,10 @@ func TestNamesAreBound(t *testing.T) {
 	}
 	const sql = "SELECT :größe, :b, here, :größe, there"
 	b := bindNames(sql)
-	for _, word := range []string{"here", "there"} {
-		at := func(text string) int { return len([]rune(text[:strings.LastIndex(text, word)])) + 1 }
-		if word == "here" {
-			at = func(text string) int { return len([]rune(text[:strings.Index(text, word)])) + 1 }
+	for _, word := range []string{", here", "there"} {
+		at := func(text string) int {
+			before, _, _ := strings.Cut(text, word)
+			return len([]rune(before)) + 1
 		}
 		if got, want := b.own(at(b.SQL)), at(sql); got != want {
 			t.Errorf("%s: at %d, want %d", word, got, want)

@@ -94,6 +94,11 @@ func (c *Console) askTogether(w http.ResponseWriter, r *http.Request, x *session
 	_ = control.SetWriteDeadline(time.Time{})
 	all := p.workload()
 	answers := make([]*answer, len(p.Questions))
+	defer func() {
+		for _, a := range answers {
+			a.release()
+		}
+	}()
 	for i, q := range p.Questions {
 		one := askPage{SQL: q.SQL, text: bindNames(q.SQL), Price: all}
 		var err error
@@ -102,7 +107,6 @@ func (c *Console) askTogether(w http.ResponseWriter, r *http.Request, x *session
 		} else {
 			answers[i], err = x.client.question(r.Context(), all, q.SQL)
 		}
-		defer answers[i].release()
 		o := outcomeOf(answers[i], err, one)
 		o.Name = q.Name
 		p.Outcomes = append(p.Outcomes, o)
