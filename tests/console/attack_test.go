@@ -249,7 +249,7 @@ func TestMarkupInNames(t *testing.T) {
 		`SELECT "<script>alert('name')</script>", count(*) AS "</script><svg onload=alert(2)>", count(*) FILTER (WHERE age < 40) AS "=1+1", '"><img src=x onerror=alert(3)>' AS c FROM "<img src=x onerror=alert(1)>" GROUP BY 1 -- <svg onload=alert(4)>`)
 	b.await("#dryrun .part")
 	b.control("#sql")
-	b.await("#outcome .bars")
+	b.await("#outcome .picture svg")
 	wants(t, "answer", b.text("#outcome"), `<script>alert("key0")</script>`, `<script>alert("key1")</script>`,
 		"<script>alert('name')</script>", "</script><svg onload=alert(2)>", `"><img src=x onerror=alert(3)>`)
 	for _, path := range []string{"/columns", "/budget", "/history"} {
