@@ -15,7 +15,7 @@ import (
 
 // Options say what to make, and for how much.
 type Options struct {
-	Tables []string      // and what they hang on; nil: every private table
+	Tables []string      // with what they refer to, and what refers to these; nil: every private table
 	Budget policy.Budget // of everything together
 	Seed   uint64        // of what is drawn
 }
@@ -27,11 +27,13 @@ type Result struct {
 	Tables     []Made
 }
 
-// Made is a table of the twin.
+// Made is a table of the twin: public ones come behind those that were drawn.
 type Made struct {
-	Name  policy.Name
-	Rows  int
-	Pairs []Pair
+	Name   policy.Name
+	Rows   int
+	Left   int // rows that it would not take: they broke a constraint
+	Public bool
+	Pairs  []Pair
 }
 
 // Pair is a column that was drawn by another one of the row, or of the row that it hangs on.
@@ -58,6 +60,10 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 		return nil, err
 	}
 	defer b.Close()
+	public := s.public(ctx, w, b, o.Tables != nil)
+	if err := to.Check(ctx, s.names(public)); err != nil {
+		return nil, err
+	}
 	a, err := ask.New(ctx, policy.SyntheticAccount, w, b, l)
 	if err != nil {
 		return nil, err
@@ -67,21 +73,49 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	all := s.draw(o.Seed)
+	made, err := s.write(ctx, o.Seed, public, to, b)
+	return &Result{Statements: done.statements, Balance: done.balance, Tables: made}, err
+}
+
+// names are those of all tables that are to be replaced.
+func (s *survey) names(public []Rows) (list []policy.Name) {
+	for _, t := range s.tables {
+		if t.relation != nil {
+			list = append(list, t.name)
+		}
+	}
+	for _, t := range public {
+		list = append(list, t.Table)
+	}
+	return list
+}
+
+// write draws the rows and hands them to the sink, behind those of public tables.
+func (s *survey) write(ctx context.Context, seed uint64, public []Rows, to Sink, b *backend.Backend) ([]Made, error) {
+	if err := s.readKeys(ctx, b); err != nil {
+		return nil, err
+	}
+	all := s.draw(seed)
 	rows, err := s.rows(all)
 	if err != nil {
 		return nil, err
 	}
-	if err := to.Replace(ctx, rows); err != nil {
+	written, err := to.Replace(ctx, append(rows, public...))
+	if err != nil {
 		return nil, err
 	}
-	r := &Result{Statements: done.statements, Balance: done.balance}
+	var list []Made
 	for _, t := range s.tables {
 		if t.relation != nil {
-			r.Tables = append(r.Tables, Made{t.name, all[t].n - all[t].left, s.chosen(t)})
+			w := written[t.name]
+			list = append(list, Made{Name: t.name, Rows: w.Rows, Left: w.Left + all[t].left, Pairs: s.chosen(t)})
 		}
 	}
-	return r, nil
+	for _, t := range public {
+		w := written[t.Table]
+		list = append(list, Made{Name: t.Table, Rows: w.Rows, Left: w.Left, Public: true})
+	}
+	return list, nil
 }
 
 // begin compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.

@@ -63,14 +63,28 @@ func (p *plan) foreign(t *table, column string) (*table, string) {
 	return nil, ""
 }
 
+// publicKey is the column of a public table that a column refers to by a foreign key, where the policy does not say
+// which values it has.
+func (p *plan) publicKey(t *table, column string) (policy.ColumnOf, bool) {
+	declared := t.policy.Column(column)
+	for _, k := range t.relation.Foreign {
+		if k.Column == column && p.byName[k.References] == nil && declared.Values == nil && declared.ValuesFrom == nil {
+			return policy.ColumnOf{Table: k.References, Column: k.ReferencesColumn}, true
+		}
+	}
+	return policy.ColumnOf{}, false
+}
+
 // plan lists the tables of a twin, parents first.
 type plan struct {
 	tables []*table
 	byName map[policy.Name]*table
 	schema *rewrite.Schema
+	keys   map[policy.ColumnOf][][]byte // of public tables; read once everything is asked
 }
 
-// newPlan lists the private tables of a policy, or those that are named and what they hang on.
+// newPlan lists the private tables of a policy; or those that are named, what they refer to, and what refers to any of
+// these: no row is left that refers to one which is not there any more.
 func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) {
 	all := &plan{byName: map[policy.Name]*table{}, schema: s}
 	var list []*table
@@ -88,9 +102,13 @@ func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) 
 			return nil, fmt.Errorf("table %q is not a private table of the policy", name)
 		}
 	}
-	for _, t := range list {
-		if len(only) == 0 || slices.ContainsFunc(only, func(name string) bool { return named(t.name, name) }) {
-			all.add(t, nil)
+	for listed := -1; listed < len(all.tables); {
+		listed = len(all.tables)
+		for _, t := range list {
+			if len(only) == 0 || all.refers(t) ||
+				slices.ContainsFunc(only, func(name string) bool { return named(t.name, name) }) {
+				all.add(t, nil)
+			}
 		}
 	}
 	if len(all.tables) == 0 {
@@ -105,6 +123,13 @@ func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) 
 		}
 	}
 	return all, nil
+}
+
+// refers reports whether a table hangs on, or refers to, one that is listed.
+func (p *plan) refers(t *table) bool {
+	return slices.Contains(p.tables, t.parent) || slices.ContainsFunc(t.relation.Foreign, func(k rewrite.ForeignKey) bool {
+		return slices.Contains(p.tables, p.byName[k.References])
+	})
 }
 
 func named(n policy.Name, text string) bool {
@@ -164,6 +189,7 @@ func (p *plan) describe(t *table) {
 	for i := range t.relation.Columns {
 		c := &t.relation.Columns[i]
 		refers, _ := p.foreign(t, c.Name)
+		_, public := p.publicKey(t, c.Name)
 		declared := t.policy.Column(c.Name)
 		if declared == nil || c.Name == t.link || t.unique(c.Name) {
 			continue
@@ -171,7 +197,7 @@ func (p *plan) describe(t *table) {
 		a := &attribute{column: c}
 		g, ok := gridOf(p.schema, c)
 		switch base := p.schema.BaseType(c.Type); {
-		case refers != nil:
+		case refers != nil, public:
 			a.nulls = true
 		case declared.Values != nil, declared.ValuesFrom != nil, base == pgtype.BoolOID, p.schema.Enums[base] != nil:
 		case ok:
