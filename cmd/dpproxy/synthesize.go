@@ -18,7 +18,7 @@ import (
 type synthesizeCommand struct {
 	policyFlag
 	databaseFlag
-	Table   []string `placeholder:"T" help:"Make this table, with those that it refers to and that refer to these; without it, every private one."`
+	Table   []string `placeholder:"T" help:"Make this table, with those that it refers to, and that have rows which refer to these; without it, every private one."`
 	Epsilon float64  `required:"" placeholder:"E" help:"All of it together is differentially private with this epsilon."`
 	Into    string   `placeholder:"DSN" help:"Database with the same tables, whose rows are replaced: without it, the twin that setup made."`
 	DryRun  bool     `help:"Say what would be asked at first, and which parts of the price there are, and end."`
@@ -38,8 +38,9 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 	o := synthetic.Options{
 		Tables: c.Table, Budget: policy.Budget{Epsilon: c.Epsilon, Delta: p.Synthetic.Delta},
 	}
+	to := synthetic.Database{DSN: c.Into}
 	if c.DryRun {
-		list, err := synthetic.Outline(ctx, p, o, newLog(s.err))
+		list, err := synthetic.Outline(ctx, p, o, to, newLog(s.err))
 		for _, line := range list {
 			fmt.Fprintln(s.out, line)
 		}
@@ -50,7 +51,7 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	defer l.Close()
-	made, err := synthetic.Run(ctx, p, l, o, synthetic.Database{DSN: c.Into}, newLog(s.err))
+	made, err := synthetic.Run(ctx, p, l, o, to, newLog(s.err))
 	var over *pgconn.PgError
 	if errors.As(err, &over) && over.Code == pgerr.BudgetExceeded {
 		return hinted(err, "take a lower --epsilon, or raise synthetic: in the policy; synthetic.every is the period of its budget, and twins "+
@@ -90,7 +91,7 @@ func (c *synthesizeCommand) prepare() (*policy.Policy, error) {
 	if c.Into == "" {
 		c.Into = p.Databases.Synthesize
 	}
-	if c.Into == "" && !c.DryRun {
+	if c.Into == "" {
 		return nil, p.MissingDSN("synthesize")
 	}
 	return p, nil

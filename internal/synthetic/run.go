@@ -55,15 +55,11 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 		}
 		w.Tables = append(w.Tables, &c)
 	}
-	s, b, err := begin(ctx, w, o, log)
+	s, b, err := begin(ctx, w, o, to, log)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	public := s.public(ctx, w, b, o.Tables != nil)
-	if err := to.Check(ctx, s.names(public)); err != nil {
-		return nil, err
-	}
 	a, err := ask.New(ctx, policy.SyntheticAccount, w, b, l)
 	if err != nil {
 		return nil, err
@@ -73,21 +69,8 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	made, err := s.write(ctx, o.Seed, public, to, b)
+	made, err := s.write(ctx, o.Seed, s.public(ctx, w, b, o.Tables != nil), to, b)
 	return &Result{Statements: done.statements, Balance: done.balance, Tables: made}, err
-}
-
-// names are those of all tables that are to be replaced.
-func (s *survey) names(public []Rows) (list []policy.Name) {
-	for _, t := range s.tables {
-		if t.relation != nil {
-			list = append(list, t.name)
-		}
-	}
-	for _, t := range public {
-		list = append(list, t.Table)
-	}
-	return list
 }
 
 // write draws the rows and hands them to the sink, behind those of public tables.
@@ -119,7 +102,7 @@ func (s *survey) write(ctx context.Context, seed uint64, public []Rows, to Sink,
 }
 
 // begin compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.
-func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (*survey, *backend.Backend, error) {
+func begin(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) (*survey, *backend.Backend, error) {
 	b, err := backend.Open(ctx, p, log)
 	if err != nil {
 		return nil, nil, err
@@ -136,7 +119,15 @@ func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (
 		if err != nil {
 			return nil, err
 		}
-		plan, err := newPlan(p, schema, o.Tables)
+		var names []policy.Name
+		for _, t := range p.Tables {
+			names = append(names, t.Name)
+		}
+		holding, err := to.References(ctx, names)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := newPlan(p, schema, o.Tables, holding)
 		if err != nil {
 			return nil, err
 		}
@@ -151,8 +142,8 @@ func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (
 
 // Outline says what would be asked, a line for each round, with the price of each statement. It asks nothing: pairs of
 // the tree are among those that are named, and what they cost follows from how many rows there are.
-func Outline(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) ([]string, error) {
-	s, b, err := begin(ctx, p, o, log)
+func Outline(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) ([]string, error) {
+	s, b, err := begin(ctx, p, o, to, log)
 	if err != nil {
 		return nil, err
 	}

@@ -19,11 +19,14 @@ import (
 // Sink takes the tables of a twin in place of those that it had. Who reads it sees the old ones until the new ones are
 // whole.
 type Sink interface {
-	// Check reports why Replace could not take tables, before anything is charged.
-	Check(ctx context.Context, tables []policy.Name) error
+	// References lists the foreign keys of tables that have rows. An error names one of those given that is not there.
+	References(ctx context.Context, tables []policy.Name) ([]Reference, error)
 	// Replace takes drawn tables in the order in which they are given, parents first.
 	Replace(ctx context.Context, tables []Rows) (map[policy.Name]Written, error)
 }
+
+// Reference is a foreign key between two tables.
+type Reference struct{ From, To policy.Name }
 
 // Written is how many rows a table took, and how many it would not.
 type Written struct{ Rows, Left int }
@@ -37,48 +40,55 @@ var referencesSQL string
 //go:embed sql/filter.sql
 var filterSQL string
 
-// Check implements Sink.
-func (d Database) Check(ctx context.Context, tables []policy.Name) error {
+// References implements Sink.
+func (d Database) References(ctx context.Context, tables []policy.Name) ([]Reference, error) {
 	conn, err := backend.Connect(ctx, "synthesize", d.DSN, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	ask := func(sql string, args ...any) (yes bool, err error) {
+		err = conn.QueryRow(ctx, sql, args...).Scan(&yes)
+		return yes, err
+	}
 	for _, t := range tables {
-		var there bool
-		err := conn.QueryRow(ctx, "SELECT pg_catalog.to_regclass($1) IS NOT NULL", quoted(t.Schema, t.Relation)).Scan(&there)
+		there, err := ask("SELECT pg_catalog.to_regclass($1) IS NOT NULL", quoted(t.Schema, t.Relation))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !there {
-			return fmt.Errorf("the twin has no table %s: run dpproxy setup", t)
+			return nil, fmt.Errorf("the twin has no table %s: run dpproxy setup", t)
 		}
 	}
-	references, err := referencesIn(ctx, conn)
-	for _, r := range references {
-		if slices.Contains(tables, r.to) && !slices.Contains(tables, r.from) {
-			return fmt.Errorf("in the twin, %s refers to %s, and would stay as it is: make it too, with --table %s", r.from, r.to,
-				r.from)
+	all, err := referencesIn(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	var list []Reference
+	for _, r := range all {
+		full, err := ask("SELECT EXISTS (SELECT FROM " + quoted(r.From.Schema, r.From.Relation) + ")")
+		if err != nil {
+			return nil, err
+		}
+		if full {
+			list = append(list, r)
 		}
 	}
-	return err
+	return list, nil
 }
 
-// reference is a foreign key of the twin.
-type reference struct{ from, to policy.Name }
-
-func referencesIn(ctx context.Context, conn *pgx.Conn) ([]reference, error) {
+func referencesIn(ctx context.Context, conn *pgx.Conn) ([]Reference, error) {
 	rows, err := conn.Query(ctx, referencesSQL)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r reference, err error) {
-		return r, row.Scan(&r.from.Schema, &r.from.Relation, &r.to.Schema, &r.to.Relation)
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Reference, err error) {
+		return r, row.Scan(&r.From.Schema, &r.From.Relation, &r.To.Schema, &r.To.Relation)
 	})
 }
 
 // ordered puts public tables first, each behind those that it refers to.
-func ordered(tables []Rows, references []reference) (list []Rows) {
+func ordered(tables []Rows, references []Reference) (list []Rows) {
 	var add func(t Rows)
 	seen := map[policy.Name]bool{}
 	add = func(t Rows) {
@@ -87,7 +97,7 @@ func ordered(tables []Rows, references []reference) (list []Rows) {
 		}
 		seen[t.Table] = true
 		for _, other := range tables {
-			if other.Public && slices.Contains(references, reference{t.Table, other.Table}) {
+			if other.Public && slices.Contains(references, Reference{t.Table, other.Table}) {
 				add(other)
 			}
 		}

@@ -84,8 +84,8 @@ type plan struct {
 }
 
 // newPlan lists the private tables of a policy; or those that are named, what they refer to, and what refers to any of
-// these: no row is left that refers to one which is not there any more.
-func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) {
+// these by the foreign keys that hold in the twin: no row is left that refers to one which is not there any more.
+func newPlan(p *policy.Policy, s *rewrite.Schema, only []string, holding []Reference) (*plan, error) {
 	all := &plan{byName: map[policy.Name]*table{}, schema: s}
 	var list []*table
 	for _, t := range p.Tables {
@@ -102,14 +102,13 @@ func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) 
 			return nil, fmt.Errorf("table %q is not a private table of the policy", name)
 		}
 	}
-	for listed := -1; listed < len(all.tables); {
-		listed = len(all.tables)
-		for _, t := range list {
-			if len(only) == 0 || all.refers(t) ||
-				slices.ContainsFunc(only, func(name string) bool { return named(t.name, name) }) {
-				all.add(t, nil)
-			}
+	for _, t := range list {
+		if len(only) == 0 || slices.ContainsFunc(only, func(name string) bool { return named(t.name, name) }) {
+			all.add(t, nil)
 		}
+	}
+	if err := all.complete(holding); err != nil {
+		return nil, err
 	}
 	if len(all.tables) == 0 {
 		return nil, fmt.Errorf("the policy has no private table")
@@ -125,11 +124,22 @@ func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) 
 	return all, nil
 }
 
-// refers reports whether a table hangs on, or refers to, one that is listed.
-func (p *plan) refers(t *table) bool {
-	return slices.Contains(p.tables, t.parent) || slices.ContainsFunc(t.relation.Foreign, func(k rewrite.ForeignKey) bool {
-		return slices.Contains(p.tables, p.byName[k.References])
-	})
+// complete adds what refers to a table that is listed.
+func (p *plan) complete(holding []Reference) error {
+	for listed := -1; listed < len(p.tables); {
+		listed = len(p.tables)
+		for _, r := range holding {
+			to, from := p.byName[r.To], p.byName[r.From]
+			if !slices.Contains(p.tables, to) || p.schema.Relations[r.From] != nil && from == nil { // public: made anew
+				continue
+			}
+			if from == nil {
+				return fmt.Errorf("in the twin, rows of %s refer to %s, which would be replaced: empty that table first", r.From, r.To)
+			}
+			p.add(from, nil)
+		}
+	}
+	return nil
 }
 
 func named(n policy.Name, text string) bool {
