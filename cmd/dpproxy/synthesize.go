@@ -46,12 +46,7 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return err
 	}
-	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	made, err := synthetic.Run(ctx, p, l, o, to, newLog(s.err))
+	made, err := synthesized(ctx, p, o, to, s)
 	var over *pgconn.PgError
 	if errors.As(err, &over) && over.Code == pgerr.BudgetExceeded {
 		return hinted(err, "take a lower --epsilon, or raise synthetic: in the policy; synthetic.every is the period of its budget, and twins "+
@@ -73,6 +68,18 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintln(s.out)
 	}
 	return nil
+}
+
+// synthesized makes a twin, at the charge of the account for it.
+func synthesized(ctx context.Context, p *policy.Policy, o synthetic.Options, to synthetic.Sink, s *streams) (
+	*synthetic.Result, error,
+) {
+	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return synthetic.Run(ctx, p, l, o, to, newLog(s.err))
 }
 
 // prepare reads the policy and checks the flags.
