@@ -64,7 +64,9 @@ func (p *page) compare(old, now transcript, foretold string, tolerance float64) 
 }
 
 // nobodys reports whether rows are synthetic.
-func nobodys(text string) bool { return strings.HasPrefix(text, "WARNING:  dpproxy: these rows are synthetic") }
+func nobodys(text string) bool {
+	return strings.HasPrefix(text, "WARNING:  dpproxy: these rows are synthetic")
+}
 
 // firstLines are the warning and the names of the columns, whatever their widths.
 func firstLines(text string) string {

@@ -52,7 +52,9 @@ const (
 func Run(ctx context.Context, o Options, out, progress io.Writer) error {
 	d := &demo{options: o, out: out, progress: progress}
 	defer d.stop()
-	for _, step := range []func(context.Context) error{d.startPostgres, d.load, d.writePolicy, d.synthesize, d.serve, d.show} {
+	for _, step := range []func(context.Context) error{
+		d.startPostgres, d.load, d.writePolicy, d.synthesize, d.serve, d.show,
+	} {
 		if err := step(ctx); err != nil {
 			if ctx.Err() != nil {
 				return nil // Ctrl-C while starting

@@ -12,7 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// public are the public tables of a policy. Their rows are read while they are written.
+// public are the public tables of a policy. Their rows are read while they are written. With keep, those of a table
+// that has rows stay.
 func (p *plan) public(ctx context.Context, of *policy.Policy, b *backend.Backend, keep bool) []Rows {
 	var list []Rows
 	for _, t := range of.Tables {

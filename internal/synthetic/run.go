@@ -95,14 +95,17 @@ func (s *survey) write(ctx context.Context, seed uint64, public []Rows, to Sink,
 		}
 	}
 	for _, t := range public {
-		w := written[t.Table]
-		list = append(list, Made{Name: t.Table, Rows: w.Rows, Left: w.Left, Public: true})
+		if w, ok := written[t.Table]; ok {
+			list = append(list, Made{Name: t.Table, Rows: w.Rows, Left: w.Left, Public: true})
+		}
 	}
 	return list, nil
 }
 
 // begin compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.
-func begin(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) (*survey, *backend.Backend, error) {
+func begin(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) (
+	*survey, *backend.Backend, error,
+) {
 	b, err := backend.Open(ctx, p, log)
 	if err != nil {
 		return nil, nil, err

@@ -56,7 +56,8 @@ func (t *table) unique(column string) bool {
 // foreign is the private table that a column refers to by a foreign key, and its column there; nil: none.
 func (p *plan) foreign(t *table, column string) (*table, string) {
 	for _, k := range t.relation.Foreign {
-		if other := p.byName[k.References]; other != nil && k.Column == column {
+		if other := p.byName[k.References]; other != nil && k.Column == column &&
+			other.relation.Column(k.ReferencesColumn) != nil {
 			return other, k.ReferencesColumn
 		}
 	}
@@ -68,7 +69,9 @@ func (p *plan) foreign(t *table, column string) (*table, string) {
 func (p *plan) publicKey(t *table, column string) (policy.ColumnOf, bool) {
 	declared := t.policy.Column(column)
 	for _, k := range t.relation.Foreign {
-		if k.Column == column && p.byName[k.References] == nil && declared.Values == nil && declared.ValuesFrom == nil {
+		r := p.schema.Relations[k.References] // nil: it is not listed
+		if k.Column == column && r != nil && r.Column(k.ReferencesColumn) != nil && p.byName[k.References] == nil &&
+			declared.Values == nil && declared.ValuesFrom == nil {
 			return policy.ColumnOf{Table: k.References, Column: k.ReferencesColumn}, true
 		}
 	}
@@ -129,14 +132,12 @@ func (p *plan) complete(holding []Reference) error {
 	for listed := -1; listed < len(p.tables); {
 		listed = len(p.tables)
 		for _, r := range holding {
-			to, from := p.byName[r.To], p.byName[r.From]
-			if !slices.Contains(p.tables, to) || p.schema.Relations[r.From] != nil && from == nil { // public: made anew
-				continue
+			if p.schema.Relations[r.From] == nil && p.schema.Relations[r.To] != nil {
+				return fmt.Errorf("in the twin, rows of %s refer to %s, which would be replaced: empty %[1]s first", r.From, r.To)
 			}
-			if from == nil {
-				return fmt.Errorf("in the twin, rows of %s refer to %s, which would be replaced: empty that table first", r.From, r.To)
+			if slices.Contains(p.tables, p.byName[r.To]) { // what is public has no such rows
+				p.add(p.byName[r.From], nil)
 			}
-			p.add(from, nil)
 		}
 	}
 	return nil
