@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/dpproxy/dpproxy/internal/demo"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/synthetic"
 )
 
 type demoCommand struct {
@@ -28,5 +30,10 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	return demo.Run(ctx, demo.Options{
 		Check: c.Check, Install: c.Install, Listen: c.Listen, Console: c.Console,
 		Patients: c.Patients,
+		Synthesize: func(ctx context.Context, p *policy.Policy, table string, epsilon float64) error {
+			o := synthetic.Options{Tables: []string{table}, Budget: policy.Budget{Epsilon: epsilon, Delta: p.Synthetic.Delta}}
+			_, err := synthesized(ctx, p, o, synthetic.Database{DSN: p.Databases.Synthesize}, s)
+			return err
+		},
 	}, s.out, s.err)
 }

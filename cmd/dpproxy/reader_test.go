@@ -135,7 +135,7 @@ func (r *reader) demo(p *page, block []transcript) string {
 		r.t.Fatal(err)
 	}
 	_, file, _ := strings.Cut(string(progress), "the policy is ")
-	file = strings.TrimSpace(file)
+	file, _, _ = strings.Cut(file, "\n")
 	clinic, err := policy.Load(file)
 	if err != nil {
 		r.t.Fatal(err)

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/synthetic"
 )
@@ -14,7 +18,7 @@ import (
 type synthesizeCommand struct {
 	policyFlag
 	databaseFlag
-	Table   []string `placeholder:"T" help:"Make this table, and those that it refers to; without it, every private one."`
+	Table   []string `placeholder:"T" help:"Make this table, with those that it refers to, and that have rows which refer to these; without it, every private one."`
 	Epsilon float64  `required:"" placeholder:"E" help:"All of it together is differentially private with this epsilon."`
 	Into    string   `placeholder:"DSN" help:"Database with the same tables, whose rows are replaced: without it, the twin that setup made."`
 	DryRun  bool     `help:"Say what would be asked at first, and which parts of the price there are, and end."`
@@ -34,28 +38,48 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 	o := synthetic.Options{
 		Tables: c.Table, Budget: policy.Budget{Epsilon: c.Epsilon, Delta: p.Synthetic.Delta},
 	}
+	to := synthetic.Database{DSN: c.Into}
 	if c.DryRun {
-		list, err := synthetic.Outline(ctx, p, o, newLog(s.err))
+		list, err := synthetic.Outline(ctx, p, o, to, newLog(s.err))
 		for _, line := range list {
 			fmt.Fprintln(s.out, line)
 		}
 		return err
 	}
-	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
-	if err != nil {
-		return err
+	made, err := synthesized(ctx, p, o, to, s)
+	var over *pgconn.PgError
+	if errors.As(err, &over) && over.Code == pgerr.BudgetExceeded {
+		return hinted(err, "take a lower --epsilon, or raise synthetic: in the policy; synthetic.every is the period of its budget, and twins "+
+			"that are made within one share it: dpproxy budget show says when the next begins")
 	}
-	defer l.Close()
-	made, err := synthetic.Run(ctx, p, l, o, synthetic.Database{DSN: c.Into}, newLog(s.err))
 	if err != nil {
 		return err
 	}
 	s.say("synthesize: %d statements asked; %s of its budget is spent, %s left", made.Statements,
 		ledger.Percent(made.Balance.ShareSpent), ledger.PercentLeft(made.Balance.ShareLeft))
 	for _, t := range made.Tables {
-		fmt.Fprintf(s.out, "%s: %d rows\n", t.Name, t.Rows)
+		fmt.Fprintf(s.out, "%s: %d rows", t.Name, t.Rows)
+		if t.Public {
+			fmt.Fprint(s.out, " in all, as it is public")
+		}
+		if t.Left > 0 {
+			fmt.Fprintf(s.out, "; %d were left out, as they break a constraint", t.Left)
+		}
+		fmt.Fprintln(s.out)
 	}
 	return nil
+}
+
+// synthesized makes a twin, at the charge of the account for it.
+func synthesized(ctx context.Context, p *policy.Policy, o synthetic.Options, to synthetic.Sink, s *streams) (
+	*synthetic.Result, error,
+) {
+	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return synthetic.Run(ctx, p, l, o, to, newLog(s.err))
 }
 
 // prepare reads the policy and checks the flags.
@@ -73,6 +97,9 @@ func (c *synthesizeCommand) prepare() (*policy.Policy, error) {
 	}
 	if c.Into == "" {
 		c.Into = p.Databases.Synthesize
+	}
+	if c.Into == "" {
+		return nil, p.MissingDSN("synthesize")
 	}
 	return p, nil
 }

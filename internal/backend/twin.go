@@ -15,6 +15,14 @@ func (b *Backend) Synthetic(ctx context.Context, r Request) (*Rows, error) {
 	return b.twin.read(ctx, r, b.pins(reading, r.Settings))
 }
 
+// Copied reads public tables for the twin. The statement is dpproxy's own, so it may take as long as it takes.
+func (b *Backend) Copied(ctx context.Context, sql string) (*Rows, error) {
+	if b.public == nil {
+		return nil, b.policy.MissingDSN("public")
+	}
+	return b.public.rows(ctx, Request{SQL: sql}, b.pins(measuring, Settings{}))
+}
+
 // Drawn reports whether the twin has a row of any private table: it has none before they are drawn.
 func (b *Backend) Drawn(ctx context.Context) (drawn bool, err error) {
 	parts := []string{"false"}

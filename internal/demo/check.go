@@ -17,7 +17,11 @@ func (d *demo) check(ctx context.Context) error {
 	var problems []error
 	report := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	last := len(queries) - 1
-	for i, a := range d.answers {
+	shown := d.answers[len(queries)]
+	if len(shown.rows) != 3 || len(shown.notices) != 1 || !strings.Contains(shown.notices[0].Message, "these rows are synthetic") {
+		report("%s: %d rows, or no warning that they are synthetic: %v", preview, len(shown.rows), shown.failed)
+	}
+	for i, a := range d.answers[:len(queries)] {
 		switch {
 		case i == last && (a.failed == nil || a.failed.Code != pgerr.InsufficientPrivilege):
 			report("rows about a person were not refused: %s", queries[i])

@@ -27,13 +27,18 @@ type Options struct {
 	Console  string // address of the console; empty: 127.0.0.1:6480, or a free port if that is taken
 	Listen   string // empty: the policy's address, or a free port on it if that is taken
 	Patients int    // 0: Patients
+	// Synthesize draws one table of the twin that setup has made, for an ε, and what it refers to. It is a parameter, as
+	// its package is tested on this package's data.
+	Synthesize func(ctx context.Context, p *policy.Policy, table string, epsilon float64) error
 }
 
 const (
 	// analyst and password are those of policies/clinic.yaml.
 	analyst  = "alice"
 	password = "demo"
-	database = "clinic"
+	// application is who is shown rows that are nobody's.
+	application = "bob"
+	database    = "clinic"
 	// listenAddress is that of policies/clinic.yaml.
 	listenAddress = "127.0.0.1:6432"
 	// consoleAddress is the console's usual one.
@@ -47,7 +52,9 @@ const (
 func Run(ctx context.Context, o Options, out, progress io.Writer) error {
 	d := &demo{options: o, out: out, progress: progress}
 	defer d.stop()
-	for _, step := range []func(context.Context) error{d.startPostgres, d.load, d.writePolicy, d.serve, d.show} {
+	for _, step := range []func(context.Context) error{
+		d.startPostgres, d.load, d.writePolicy, d.synthesize, d.serve, d.show,
+	} {
 		if err := step(ctx); err != nil {
 			if ctx.Err() != nil {
 				return nil // Ctrl-C while starting
@@ -73,7 +80,7 @@ type demo struct {
 	postgres *pgserver.Server
 	policy   *policy.Policy
 	proxy    *server.Server
-	answers  []answer
+	answers  []answer // to queries, and to preview
 }
 
 func (d *demo) say(format string, args ...any) {
@@ -135,6 +142,8 @@ func (d *demo) writePolicy(ctx context.Context) (err error) {
 		"${DPPROXY_SHADOW_DSN}", role(database+"_shadow", "dpproxy_shadow"),
 		"${DPPROXY_PUBLIC_DSN}", role(database, "dpproxy_public"),
 		"${DPPROXY_ADMIN_DSN}", d.postgres.DSN(database, pgserver.Superuser),
+		"ledger:", "# What drawing rows that are nobody's may spend.\nsynthetic: {epsilon: 3, delta: 1e-6}\n\nledger:",
+		"  "+application+":\n", "  "+application+":\n    rows: synthetic\n",
 		"listen: "+listenAddress, "listen: "+listen+"\nconsole: {listen: "+d.address(d.options.Console, consoleAddress)+"}",
 	).Replace(policies.Clinic)
 	file := filepath.Join(dir, "clinic.yaml")
@@ -148,6 +157,17 @@ func (d *demo) writePolicy(ctx context.Context) (err error) {
 		return err
 	}
 	d.say("roles and shadow database made; the policy is %s", file)
+	return nil
+}
+
+// synthesize draws the patients of the twin. All tables take a minute, and the demo is to be there sooner.
+func (d *demo) synthesize(ctx context.Context) error {
+	started := time.Now()
+	if err := d.options.Synthesize(ctx, d.policy, "patients", 1); err != nil {
+		return err
+	}
+	d.say("patients that are nobody's drawn in %.1f s; for all tables: dpproxy synthesize --policy %s --epsilon 2",
+		time.Since(started).Seconds(), d.policy.File)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,8 +12,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/synthetic"
 )
 
 // TestRunCheck runs the whole demo, with its usual port taken.
@@ -22,12 +27,12 @@ func TestRunCheck(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", "/tmp")
 	var out, progress bytes.Buffer
-	if err := Run(context.Background(), Options{Check: true}, &out, &progress); err != nil {
+	if err := Run(context.Background(), Options{Check: true, Synthesize: synthesize}, &out, &progress); err != nil {
 		t.Fatalf("%v\n%s%s", err, &out, &progress)
 	}
 	for _, want := range []string{
 		"clinic=> SELECT count(*)", "average_age", "NOTICE:  dpproxy: ",
-		"% of your budget spent, ", " like this", "(8 rows)", "(3 rows)", "ERROR:  ",
+		"% of your budget spent, ", " like this", "(8 rows)", "(3 rows)", "ERROR:  ", "WARNING:  dpproxy: these rows are synthetic",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &out)
@@ -36,6 +41,18 @@ func TestRunCheck(t *testing.T) {
 	if !strings.Contains(progress.String(), "is taken, so a free port takes its place") {
 		t.Errorf("progress:\n%s", &progress)
 	}
+}
+
+// synthesize is what the command passes.
+func synthesize(ctx context.Context, p *policy.Policy, table string, epsilon float64) error {
+	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	o := synthetic.Options{Tables: []string{table}, Budget: policy.Budget{Epsilon: epsilon, Delta: p.Synthetic.Delta}}
+	_, err = synthetic.Run(ctx, p, l, o, synthetic.Database{DSN: p.Databases.Synthesize}, slog.New(slog.DiscardHandler))
+	return err
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {

@@ -75,11 +75,7 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 		return planned{o}, nil
 	}
 	if c.analysis.Route != rewrite.RoutePrivate {
-		about := "dpproxy: this statement reads nothing private; it costs no budget"
-		if c.analysis.Route == rewrite.RouteSynthetic {
-			about = syntheticWarning + "; it costs no budget"
-		}
-		return explained{c, []string{about + c.estimate(openRowsGuess)}}, nil
+		return c.explainOpen(as)
 	}
 	p, err := c.calibratedPlan(ctx)
 	if err != nil {
@@ -106,6 +102,27 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 		return nil, err
 	}
 	return explained{c, []string{string(text)}}, nil
+}
+
+// explainOpen answers EXPLAIN of a statement that costs nothing.
+func (c *call) explainOpen(as rewrite.Explain) (session.Bound, error) {
+	about := "dpproxy: this statement reads nothing private"
+	if c.analysis.Route == rewrite.RouteSynthetic {
+		about = syntheticWarning
+	}
+	about += "; it costs no budget"
+	if !as.JSON {
+		return explained{c, []string{about + c.estimate(openRowsGuess)}}, nil
+	}
+	text, err := json.MarshalIndent([]openExplanation{{Reads: verdicts[c.analysis.Route], About: about}}, "", "  ")
+	return explained{c, []string{string(text)}}, err
+}
+
+// openExplanation answers EXPLAIN (FORMAT JSON) of a statement that costs nothing.
+type openExplanation struct {
+	Epsilon float64 `json:"epsilon"` // 0
+	Reads   string  `json:"reads"`   // synthetic, public or shadow
+	About   string  `json:"about"`
 }
 
 // openRowsGuess is how many rows PostgreSQL expects of a function of which it knows nothing.

@@ -76,6 +76,9 @@ func (d *document) print() string {
 	w("accounting: {method: rdp, delta: 1e-6}")
 	w("defaults: {epsilon: 0.5, epsilon_max: 1}          # margin: 10%% charges less where numbers are large")
 	w("budget: {epsilon: 40, delta: 1e-6}                # all analysts together")
+	w("# For applications that list rows: rows that are nobody's, which `dpproxy synthesize` draws for this price (docs/synthetic.md).")
+	w("# rows: synthetic                                   # or for one analyst")
+	w("# synthetic: {epsilon: 3, delta: 1e-6, every: 30d}")
 	w("")
 	w("analysts:")
 	if d.Analyst == "" {

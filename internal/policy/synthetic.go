@@ -13,7 +13,7 @@ func (d *document) rows(p *Policy) {
 	shown := p.Rows == SyntheticRows
 	need := func(path, rows string) {
 		if rows == SyntheticRows && p.Synthetic == nil {
-			d.fail(path, "needs synthetic: {epsilon: …}, which pays for the rows")
+			d.fail(path, "needs synthetic: {epsilon: 3, delta: 1e-6}, at the top: what dpproxy synthesize may spend on drawing the rows")
 		}
 		shown = shown || rows == SyntheticRows
 	}
@@ -22,7 +22,7 @@ func (d *document) rows(p *Policy) {
 		need(child("analysts", name)+".rows", p.Analysts[name].Rows)
 	}
 	if p.Synthetic != nil && !shown {
-		d.note("synthetic", "nobody is shown these rows: write rows: synthetic, here or for an analyst")
+		d.note("synthetic", "nobody is shown these rows: write rows: synthetic, at the top or for an analyst")
 	}
 }
 

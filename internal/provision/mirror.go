@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -26,6 +27,7 @@ type mirror struct {
 	config  *pgconn.Config
 	logins  []*pgconn.Config // whose roles are made
 	comment string           // how the database's begins
+	kept    []string         // names of the SQL for its tables
 	own     string           // SQL for what it has besides the tables, once they are there
 	grants  string
 }
@@ -33,14 +35,14 @@ type mirror struct {
 func mirrors(p *policy.Policy, d dsns) []mirror {
 	all := []mirror{{
 		on: onShadow, config: d.shadow, logins: []*pgconn.Config{d.shadow}, comment: shadowComment,
-		own: catalog.ShadowSQL(), grants: readerGrants(p, d.shadow),
+		kept: []string{keptShadow}, own: catalog.ShadowSQL(), grants: readerGrants(p, d.shadow),
 	}}
 	if d.synthetic == nil {
 		return all
 	}
 	twin := mirror{
-		on: onTwin, config: d.synthetic, comment: twinComment, own: catalog.Revokes(),
-		grants: readerGrants(p, d.synthetic),
+		on: onTwin, config: d.synthetic, comment: twinComment, kept: []string{keptShadow, keptChecks},
+		own: catalog.Revokes(), grants: readerGrants(p, d.synthetic),
 	}
 	if d.synthetic.User != d.shadow.User {
 		twin.logins = append(twin.logins, d.synthetic)
@@ -77,7 +79,9 @@ func (m mirror) steps() (all []step) {
 	}
 	add(run, about+"its contents, made anew as a whole or not at all", "BEGIN")
 	add(run, "", bind(resetSQL, m.comment))
-	add(run, "", ":"+keptShadow)
+	for _, name := range m.kept {
+		add(run, "", ":"+name)
+	}
 	add(run, about+"what analysts may name besides the tables", m.own)
 	add(run, "", m.grants)
 	add(runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(m.config.User)), m.config.User)+
@@ -96,5 +100,6 @@ func (m mirror) mark() string {
 		rest = resetSQL + m.own + m.grants + catalog.RoleSQL(m.config.User)
 	}
 	sum := sha256.Sum256([]byte(rest))
-	return quoteLiteral(fmt.Sprintf("%s (%x ", m.comment, sum[:8])) + " || pg_catalog.md5(:'" + keptShadow + "') || ')'"
+	return quoteLiteral(fmt.Sprintf("%s (%x ", m.comment, sum[:8])) + " || pg_catalog.md5(:'" +
+		strings.Join(m.kept, "' || :'") + "') || ')'"
 }

@@ -15,6 +15,9 @@ import (
 //go:embed sql/shadow.sql
 var shadowSQL string
 
+//go:embed sql/checks.sql
+var checksSQL string
+
 //go:embed sql/create.sql
 var createSQL string
 
@@ -56,6 +59,7 @@ type step struct {
 const (
 	keptCreate = "dpproxy_create"
 	keptShadow = "dpproxy_shadow"
+	keptChecks = "dpproxy_checks"
 )
 
 // session settings of every step: names are spelled alike, strings are read alike.
@@ -85,6 +89,12 @@ func steps(p *policy.Policy, d dsns) []step {
 		on: onMain, action: keep, name: keptShadow, about: inMain + "the shape of the policy's tables",
 		sql: bind(shadowSQL, relationsJSON(p)),
 	})
+	if d.synthetic != nil {
+		all = append(all, step{
+			on: onMain, action: keep, name: keptChecks, about: inMain + "what the rows of these tables are checked for",
+			sql: bind(checksSQL, relationsJSON(p)),
+		})
+	}
 
 	for _, m := range mirrors(p, d) {
 		all = append(all, m.steps()...)

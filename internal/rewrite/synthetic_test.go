@@ -36,6 +36,7 @@ func TestSynthetic(t *testing.T) {
 		{"SELECT * FROM patients", rewrite.Settings{}, "!rows of a private table are never returned"},
 		{"SELECT age FROM patients LIMIT 1", rows, "FROM public.patients) patients LIMIT 1"},
 		{"SELECT array_agg(age) FROM patients", rows, "array_agg(age)"},
+		{"SELECT DISTINCT ON (id) id, age FROM patients", rows, "DISTINCT ON"},
 		{"SELECT id, count(*) FROM patients GROUP BY id", rows, "GROUP BY id"},
 		{"SELECT public.patients.age FROM public.patients", rows, "SELECT patients.age FROM (SELECT "},
 		{"SELECT p FROM patients p", rows, ") p"},

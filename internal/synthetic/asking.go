@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dpproxy/dpproxy/internal/ask"
@@ -41,6 +42,12 @@ func asking(a *ask.Asker, at price, done *charges) func(ctx context.Context, lis
 			}
 			if at.Err != nil {
 				return fmt.Errorf("%s: %w", list[i].what, at.Err)
+			}
+		}
+		if done.statements == 0 { // all of it must fit before a part of it is charged
+			whole := slices.Repeat([]ledger.Charge{answers[0].Charge}, int(math.Round(1/list[0].part)))
+			if _, err := a.Preview(ctx, whole); err != nil {
+				return fmt.Errorf("nothing was charged: a twin at epsilon %g: %w", at.epsilon, err)
 			}
 		}
 		balance, err := a.Ask(ctx, answers)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/demo"
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/policies"
 )
 
@@ -50,7 +51,7 @@ type timed struct {
 	took time.Duration
 }
 
-func (s *timed) Replace(ctx context.Context, tables []Rows) error {
+func (s *timed) Replace(ctx context.Context, tables []Rows) (map[policy.Name]Written, error) {
 	began := time.Now()
 	defer func() { s.took = time.Since(began) }()
 	return s.Database.Replace(ctx, tables)
@@ -62,10 +63,7 @@ func TestClinic(t *testing.T) {
 		t.Skip("asks 120 statements of a million rows")
 	}
 	ctx := context.Background()
-	load := func(n int) func(string) error {
-		return func(dsn string) error { return demo.Load(ctx, dsn, n) }
-	}
-	w := newWorld(t, policies.Clinic, load(demo.Patients), load(1))
+	w := newWorld(t, policies.Clinic, func(dsn string) error { return demo.Load(ctx, dsn, demo.Patients) })
 	began, sink := time.Now(), &timed{Database: w.sink}
 	r, err := Run(ctx, w.policy, w.ledger, Options{Budget: budget, Seed: 1}, sink, quiet)
 	if err != nil {

@@ -13,11 +13,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Rows is a table of a twin: its rows are made while they are read, once, and each is valid until the next.
+// Rows is a table of a twin: its rows are made while they are read, once, and each is valid until the next. An error
+// ends them.
 type Rows struct {
 	Table   policy.Name
 	Columns []string
-	All     iter.Seq[[][]byte] // texts as PostgreSQL reads them; nil is NULL
+	All     iter.Seq2[[][]byte, error] // texts as PostgreSQL reads them; nil is NULL
+	Public  bool                       // they are copied, before others
+	Keep    bool                       // rows that the table has stay in their place
 }
 
 // writer makes the values of one column, in the order of rows.
@@ -38,7 +41,7 @@ func (p *plan) rows(all map[*table]*drawn) ([]Rows, error) {
 				return nil, fmt.Errorf("%s.%s: %w", t, t.relation.Columns[i].Name, err)
 			}
 		}
-		list = append(list, Rows{t.name, t.columns(), d.all(writers)})
+		list = append(list, Rows{Table: t.name, Columns: t.columns(), All: d.all(writers)})
 	}
 	return list, nil
 }
@@ -47,8 +50,8 @@ func (p *plan) rows(all map[*table]*drawn) ([]Rows, error) {
 const tries = 100
 
 // all makes the rows, those that have the values of a unique key of several columns that an earlier one has again.
-func (d *drawn) all(writers []writer) iter.Seq[[][]byte] {
-	return func(yield func([][]byte) bool) {
+func (d *drawn) all(writers []writer) iter.Seq2[[][]byte, error] {
+	return func(yield func([][]byte, error) bool) {
 		columns, row := d.columns(), make([][]byte, len(writers))
 		var keys [][]int
 		for _, unique := range d.relation.Unique {
@@ -94,7 +97,7 @@ func (d *drawn) all(writers []writer) iter.Seq[[][]byte] {
 			}
 			if !made {
 				d.left++
-			} else if !yield(row) {
+			} else if !yield(row, nil) {
 				return
 			}
 		}
@@ -112,6 +115,9 @@ func (p *plan) writer(d *drawn, all map[*table]*drawn, c *rewrite.RelationColumn
 	}
 	if refers, column := p.foreign(d.table, c.Name); refers != nil {
 		return p.reference(d, all, c, refers, column)
+	}
+	if key, ok := p.publicKey(d.table, c.Name); ok {
+		return d.anyOf(p.keys[key], c), nil
 	}
 	if d.unique(c.Name) {
 		return p.counted(c, func(row int) int { return row })
@@ -155,15 +161,32 @@ func (p *plan) key(all map[*table]*drawn, t *table, column string, row func(int)
 	return func(n int) []byte { return at(row(n)) }, nil
 }
 
+// null says of which rows a reference is NULL; nil: of none.
+func (d *drawn) null(c *rewrite.RelationColumn) func(row int) bool {
+	at := slices.IndexFunc(d.attributes, func(a *attribute) bool { return a.column == c })
+	if at < 0 {
+		return nil
+	}
+	a := d.attributes[at]
+	return func(row int) bool { return int(d.cells[a][row]) == slices.Index(a.values, "t") }
+}
+
+// anyOf gives any key of a public table.
+func (d *drawn) anyOf(keys [][]byte, c *rewrite.RelationColumn) writer {
+	null := d.null(c)
+	return func(row int) []byte {
+		if len(keys) == 0 || null != nil && null(row) {
+			return nil
+		}
+		return keys[d.random.IntN(len(keys))]
+	}
+}
+
 // reference leads to any row of a table that is there; of the table itself, to one before.
 func (p *plan) reference(d *drawn, all map[*table]*drawn, c *rewrite.RelationColumn, to *table, column string) (
 	writer, error,
 ) {
-	var null func(int) bool
-	if at := slices.IndexFunc(d.attributes, func(a *attribute) bool { return a.column == c }); at >= 0 {
-		a := d.attributes[at]
-		null = func(row int) bool { return int(d.cells[a][row]) == slices.Index(a.values, "t") }
-	}
+	null := d.null(c)
 	of := all[to]
 	before := slices.Index(p.tables, to) < slices.Index(p.tables, d.table)
 	if of == nil || of != d && !before || of == d && !d.unique(column) {

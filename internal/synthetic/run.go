@@ -15,7 +15,7 @@ import (
 
 // Options say what to make, and for how much.
 type Options struct {
-	Tables []string      // and what they hang on; nil: every private table
+	Tables []string      // with what they refer to, and what refers to these; nil: every private table
 	Budget policy.Budget // of everything together
 	Seed   uint64        // of what is drawn
 }
@@ -27,11 +27,13 @@ type Result struct {
 	Tables     []Made
 }
 
-// Made is a table of the twin.
+// Made is a table of the twin: public ones come behind those that were drawn.
 type Made struct {
-	Name  policy.Name
-	Rows  int
-	Pairs []Pair
+	Name   policy.Name
+	Rows   int
+	Left   int // rows that it would not take: they broke a constraint
+	Public bool
+	Pairs  []Pair
 }
 
 // Pair is a column that was drawn by another one of the row, or of the row that it hangs on.
@@ -53,7 +55,7 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 		}
 		w.Tables = append(w.Tables, &c)
 	}
-	s, b, err := begin(ctx, w, o, log)
+	s, b, err := begin(ctx, w, o, to, log)
 	if err != nil {
 		return nil, err
 	}
@@ -67,25 +69,43 @@ func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
-	all := s.draw(o.Seed)
+	made, err := s.write(ctx, o.Seed, s.public(ctx, w, b, o.Tables != nil), to, b)
+	return &Result{Statements: done.statements, Balance: done.balance, Tables: made}, err
+}
+
+// write draws the rows and hands them to the sink, behind those of public tables.
+func (s *survey) write(ctx context.Context, seed uint64, public []Rows, to Sink, b *backend.Backend) ([]Made, error) {
+	if err := s.readKeys(ctx, b); err != nil {
+		return nil, err
+	}
+	all := s.draw(seed)
 	rows, err := s.rows(all)
 	if err != nil {
 		return nil, err
 	}
-	if err := to.Replace(ctx, rows); err != nil {
+	written, err := to.Replace(ctx, append(rows, public...))
+	if err != nil {
 		return nil, err
 	}
-	r := &Result{Statements: done.statements, Balance: done.balance}
+	var list []Made
 	for _, t := range s.tables {
 		if t.relation != nil {
-			r.Tables = append(r.Tables, Made{t.name, all[t].n - all[t].left, s.chosen(t)})
+			w := written[t.name]
+			list = append(list, Made{Name: t.name, Rows: w.Rows, Left: w.Left + all[t].left, Pairs: s.chosen(t)})
 		}
 	}
-	return r, nil
+	for _, t := range public {
+		if w, ok := written[t.Table]; ok {
+			list = append(list, Made{Name: t.Table, Rows: w.Rows, Left: w.Left, Public: true})
+		}
+	}
+	return list, nil
 }
 
 // begin compares the databases with the policy, as serve does, and reads their catalogs. No private row is read.
-func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (*survey, *backend.Backend, error) {
+func begin(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) (
+	*survey, *backend.Backend, error,
+) {
 	b, err := backend.Open(ctx, p, log)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +122,15 @@ func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (
 		if err != nil {
 			return nil, err
 		}
-		plan, err := newPlan(p, schema, o.Tables)
+		var names []policy.Name
+		for _, t := range p.Tables {
+			names = append(names, t.Name)
+		}
+		holding, err := to.References(ctx, names)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := newPlan(p, schema, o.Tables, holding)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +145,8 @@ func begin(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) (
 
 // Outline says what would be asked, a line for each round, with the price of each statement. It asks nothing: pairs of
 // the tree are among those that are named, and what they cost follows from how many rows there are.
-func Outline(ctx context.Context, p *policy.Policy, o Options, log *slog.Logger) ([]string, error) {
-	s, b, err := begin(ctx, p, o, log)
+func Outline(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) ([]string, error) {
+	s, b, err := begin(ctx, p, o, to, log)
 	if err != nil {
 		return nil, err
 	}

@@ -61,11 +61,26 @@ func (t *table) unique(column string) bool {
 // foreign is the private table that a column refers to by a foreign key, and its column there; nil: none.
 func (p *plan) foreign(t *table, column string) (*table, string) {
 	for _, k := range t.relation.Foreign {
-		if other := p.byName[k.References]; other != nil && k.Column == column {
+		if other := p.byName[k.References]; other != nil && k.Column == column &&
+			other.relation.Column(k.ReferencesColumn) != nil {
 			return other, k.ReferencesColumn
 		}
 	}
 	return nil, ""
+}
+
+// publicKey is the column of a public table that a column refers to by a foreign key, where the policy does not say
+// which values it has.
+func (p *plan) publicKey(t *table, column string) (policy.ColumnOf, bool) {
+	declared := t.policy.Column(column)
+	for _, k := range t.relation.Foreign {
+		r := p.schema.Relations[k.References] // nil: it is not listed
+		if k.Column == column && r != nil && r.Column(k.ReferencesColumn) != nil && p.byName[k.References] == nil &&
+			declared.Values == nil && declared.ValuesFrom == nil {
+			return policy.ColumnOf{Table: k.References, Column: k.ReferencesColumn}, true
+		}
+	}
+	return policy.ColumnOf{}, false
 }
 
 // plan lists the tables of a twin, parents first.
@@ -73,10 +88,12 @@ type plan struct {
 	tables []*table
 	byName map[policy.Name]*table
 	schema *rewrite.Schema
+	keys   map[policy.ColumnOf][][]byte // of public tables; read once everything is asked
 }
 
-// newPlan lists the private tables of a policy, or those that are named and what they hang on.
-func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) {
+// newPlan lists the private tables of a policy; or those that are named, what they refer to, and what refers to any of
+// these by the foreign keys that hold in the twin: no row is left that refers to one which is not there any more.
+func newPlan(p *policy.Policy, s *rewrite.Schema, only []string, holding []Reference) (*plan, error) {
 	all := &plan{byName: map[policy.Name]*table{}, schema: s}
 	var list []*table
 	for _, t := range p.Tables {
@@ -98,6 +115,9 @@ func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) 
 			all.add(t, nil)
 		}
 	}
+	if err := all.complete(holding); err != nil {
+		return nil, err
+	}
 	if len(all.tables) == 0 {
 		return nil, fmt.Errorf("the policy has no private table")
 	}
@@ -110,6 +130,22 @@ func newPlan(p *policy.Policy, s *rewrite.Schema, only []string) (*plan, error) 
 		}
 	}
 	return all, nil
+}
+
+// complete adds what refers to a table that is listed.
+func (p *plan) complete(holding []Reference) error {
+	for listed := -1; listed < len(p.tables); {
+		listed = len(p.tables)
+		for _, r := range holding {
+			if p.schema.Relations[r.From] == nil && p.schema.Relations[r.To] != nil {
+				return fmt.Errorf("in the twin, rows of %s refer to %s, which would be replaced: empty %[1]s first", r.From, r.To)
+			}
+			if slices.Contains(p.tables, p.byName[r.To]) { // what is public has no such rows
+				p.add(p.byName[r.From], nil)
+			}
+		}
+	}
+	return nil
 }
 
 func named(n policy.Name, text string) bool {
@@ -169,6 +205,7 @@ func (p *plan) describe(t *table) {
 	for i := range t.relation.Columns {
 		c := &t.relation.Columns[i]
 		refers, _ := p.foreign(t, c.Name)
+		_, public := p.publicKey(t, c.Name)
 		declared := t.policy.Column(c.Name)
 		if declared == nil || c.Name == t.link || t.unique(c.Name) {
 			continue
@@ -176,7 +213,7 @@ func (p *plan) describe(t *table) {
 		a := &attribute{column: c}
 		g, ok := gridOf(p.schema, c)
 		switch base := p.schema.BaseType(c.Type); {
-		case refers != nil:
+		case refers != nil, public:
 			a.nulls = true
 		case declared.Values != nil, declared.ValuesFrom != nil, base == pgtype.BoolOID, p.schema.Enums[base] != nil:
 		case ok:

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 var budget = policy.Budget{Epsilon: 3, Delta: 1e-6}
 
-// world is a database with a policy, and one of the same tables for its twin.
+// world is a database with a policy, and the twin that setup made for it.
 type world struct {
 	policy     *policy.Policy
 	main, twin *pgx.Conn
@@ -37,22 +37,21 @@ type world struct {
 	ledger     ask.Ledger
 }
 
-// newWorld fills a database by load and empty tables by schema.
-func newWorld(t *testing.T, text string, load, schema func(dsn string) error) *world {
+// newWorld fills a database by load.
+func newWorld(t *testing.T, text string, load func(dsn string) error) *world {
 	t.Helper()
 	ctx := context.Background()
 	server, db := pgservertest.Database(t, "")
-	_, twin := pgservertest.Database(t, "")
 	t.Cleanup(func() {
-		pgservertest.Exec(t, server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+db+"_shadow WITH (FORCE)")
-	})
-	admins, twins := server.DSN(db, pgserver.Superuser), server.DSN(twin, pgserver.Superuser)
-	for _, err := range []error{load(admins), schema(twins)} {
-		if err != nil {
-			t.Fatal(err)
+		for _, name := range []string{db + "_shadow", db + "_synthetic"} {
+			pgservertest.Exec(t, server.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 		}
+	})
+	admins := server.DSN(db, pgserver.Superuser)
+	if err := load(admins); err != nil {
+		t.Fatal(err)
 	}
-	text = strings.NewReplacer("${DPPROXY_MAIN_DSN}", server.DSN(db, "sy_main"), "${DPPROXY_SHADOW_DSN}",
+	text = "synthetic: {epsilon: 3, delta: 1e-6}\n" + strings.NewReplacer("${DPPROXY_MAIN_DSN}", server.DSN(db, "sy_main"), "${DPPROXY_SHADOW_DSN}",
 		server.DSN(db+"_shadow", "sy_shadow"),
 		"${DPPROXY_PUBLIC_DSN}", server.DSN(db, "sy_public"), "${DPPROXY_ADMIN_DSN}", admins).Replace(text)
 	p, err := policy.Parse("policy.yaml", []byte(text))
@@ -62,11 +61,10 @@ func newWorld(t *testing.T, text string, load, schema func(dsn string) error) *w
 	if err := provision.Setup(ctx, p, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{policy: p, main: connected(t, admins), twin: connected(t, twins), sink: Database{twins}}
-	paid := *p
-	paid.Synthetic = &budget // of the ledger alone: no session reads this twin
-	l, err := admin.OpenAccount(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount,
-		ledger.ConfigOf(&paid))
+	w := &world{
+		policy: p, main: connected(t, admins), twin: connected(t, p.Databases.Synthesize), sink: Database{p.Databases.Synthesize},
+	}
+	l, err := admin.OpenAccount(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount, ledger.ConfigOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"path/filepath"
@@ -11,11 +12,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/dpproxy/dpproxy/internal/demo"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/synthetic"
 )
 
@@ -97,26 +98,21 @@ func (w *world) makeTwin(ctx context.Context) (*synthetic.Result, error) {
 	if _, err := w.proxy(ctx, clinic); err != nil {
 		return nil, err
 	}
-	if err := w.admin(ctx, "postgres", func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "CREATE DATABASE "+twinBase)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	dsn := w.postgres.DSN(twinBase, pgserver.Superuser)
-	if err := demo.Load(ctx, dsn, 1); err != nil {
-		return nil, err
-	}
 	p := *w.policies[clinic]
-	p.Synthetic = &twinBudget // of the ledger alone: no session reads this twin
+	p.Synthetic = &twinBudget
+	p.Databases.Synthetic = w.postgres.DSN(twinBase, "accuracy_shadow")
+	p.Databases.Synthesize = w.postgres.DSN(twinBase, pgserver.Superuser)
+	if err := provision.Setup(ctx, &p, io.Discard); err != nil {
+		return nil, err
+	}
 	l, err := admin.OpenAccount(ctx, "file:"+filepath.Join(w.postgres.Folder(), "twin.ledger"), policy.SyntheticAccount,
 		ledger.ConfigOf(&p))
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	return synthetic.Run(ctx, w.policies[clinic], l, synthetic.Options{Budget: twinBudget}, synthetic.Database{DSN: dsn},
-		slog.New(slog.DiscardHandler))
+	return synthetic.Run(ctx, &p, l, synthetic.Options{Budget: twinBudget},
+		synthetic.Database{DSN: p.Databases.Synthesize}, slog.New(slog.DiscardHandler))
 }
 
 // isChosen reports whether one of two columns was drawn by the other.

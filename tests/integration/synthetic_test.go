@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -263,4 +264,55 @@ func TestTwinReadsNothingElse(t *testing.T) {
 		}
 	}
 	alice.synthetic("SELECT count(*) FROM patients", "30")
+}
+
+// TestSynthesizeIsServed: what dpproxy synthesize draws into the twin that setup made, as a role of its own, is served,
+// with public tables and foreign keys between these and private ones, and with a check of two columns.
+func TestSynthesizeIsServed(t *testing.T) {
+	p := twinned(t, "")
+	admin := p.server.DSN(p.db, pgserver.Superuser)
+	pgservertest.Exec(t, admin, `
+		CREATE TABLE cities (city int PRIMARY KEY, name text NOT NULL, next_to int REFERENCES cities);
+		INSERT INTO cities VALUES (7, E'Tab\ttown', NULL), (9, 'Nine', 7);
+		ALTER TABLE wards ADD city int REFERENCES cities, ADD head bigint REFERENCES patients; UPDATE wards SET city = 9, head = 1;
+		ALTER TABLE patients ADD city int NOT NULL DEFAULT 7 REFERENCES cities, ADD CHECK (NOT smoker OR income < 60000) NOT VALID;
+		UPDATE patients SET income = income / 2; ALTER TABLE patients VALIDATE CONSTRAINT patients_check`)
+	pgservertest.Exec(t, p.server.DSN("postgres", pgserver.Superuser), "DROP ROLE IF EXISTS it_filler")
+	text, err := os.ReadFile(p.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer("admin:", fmt.Sprintf("synthesize: %q, admin:", p.server.DSN(p.db+"_synthetic", "it_filler")),
+		"  wards: {public: true}", "  wards: {public: true, refers_to_people: [head]}\n  cities: {public: true}",
+		"      mood:      {}", "      mood:      {}\n      city:      {}").Replace(string(text))
+	if err := os.WriteFile(p.policy, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.stop()
+	if out, err := p.command("setup").CombinedOutput(); err != nil {
+		t.Fatalf("dpproxy setup: %v\n%s", err, out)
+	}
+	p.serve()
+	alice := p.twinClient(t, "alice")
+	alice.refused("SELECT * FROM patients LIMIT 1", "0A000")
+	out, err := p.command("synthesize", "--epsilon", "3").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "public.wards: 3 rows in all, as it is public\n") ||
+		!strings.Contains(string(out), "public.cities: 2 rows in all") {
+		t.Fatalf("dpproxy synthesize: %v\n%s", err, out)
+	}
+	for _, sql := range []string{
+		"SELECT * FROM patients JOIN wards USING (ward) LIMIT 3", "SELECT * FROM patients LIMIT 3",
+		"SELECT p.name, c.name FROM patients p JOIN cities c USING (city) LIMIT 3",
+		"SELECT p.name, v.cost FROM patients p JOIN visits v ON v.patient_id = p.id LIMIT 3",
+		"SELECT w.name, w.head, p.id FROM wards w CROSS JOIN patients p WHERE w.head IS NULL AND w.ward = 'A' LIMIT 3",
+	} {
+		if rows, warned, err := alice.texts(sql); err != nil || !warned || len(rows) != 3 {
+			t.Errorf("%s: %v, warned %t, %q", sql, err, warned, rows)
+		}
+	}
+	if _, _, err := alice.texts("SET dpproxy.source = synthetic"); err != nil {
+		t.Fatal(err)
+	}
+	alice.synthetic("SELECT count(*) FROM patients WHERE smoker AND income >= 60000", "0")
+	alice.synthetic("SELECT count(DISTINCT city) FROM patients", "2")
 }
