@@ -16,7 +16,7 @@ import (
 func TestMixedSources(t *testing.T) {
 	p := twinned(t, twinRows)
 	alice := p.twinClient(t, "alice")
-	real := func(sql string) {
+	ofData := func(sql string) {
 		t.Helper()
 		before := alice.left()
 		rows, warned, err := alice.texts(sql)
@@ -25,16 +25,16 @@ func TestMixedSources(t *testing.T) {
 		}
 	}
 	alice.synthetic("BEGIN; SET LOCAL dpproxy.source = synthetic; SELECT count(*) FROM patients; COMMIT", "30")
-	real("SELECT count(*) FROM patients")
+	ofData("SELECT count(*) FROM patients")
 	alice.synthetic("BEGIN; SAVEPOINT a; SET dpproxy.source = synthetic; SELECT count(*) FROM patients; ROLLBACK TO a; COMMIT", "30")
-	real("SELECT count(*) FROM patients WHERE age > 10")
-	real("BEGIN; SET dpproxy.source = synthetic; ROLLBACK; SELECT count(*) FROM patients WHERE age > 11")
-	real("PREPARE n AS SELECT count(*) FROM patients WHERE age > 12; EXECUTE n")
+	ofData("SELECT count(*) FROM patients WHERE age > 10")
+	ofData("BEGIN; SET dpproxy.source = synthetic; ROLLBACK; SELECT count(*) FROM patients WHERE age > 11")
+	ofData("PREPARE n AS SELECT count(*) FROM patients WHERE age > 12; EXECUTE n")
 	alice.synthetic("SET dpproxy.source = synthetic; EXECUTE n", "30")
-	real("RESET dpproxy.source; DEALLOCATE n; PREPARE n AS SELECT count(*) FROM patients WHERE age > 13; EXECUTE n")
+	ofData("RESET dpproxy.source; DEALLOCATE n; PREPARE n AS SELECT count(*) FROM patients WHERE age > 13; EXECUTE n")
 	alice.synthetic("BEGIN; SET LOCAL dpproxy.source = synthetic; DECLARE c CURSOR FOR SELECT count(*) FROM patients; "+
 		"SET LOCAL dpproxy.source = real; FETCH c; COMMIT", "30")
-	real("BEGIN; DECLARE c CURSOR FOR SELECT count(*) FROM patients WHERE age > 14; SET LOCAL dpproxy.source = synthetic; FETCH c; COMMIT")
+	ofData("BEGIN; DECLARE c CURSOR FOR SELECT count(*) FROM patients WHERE age > 14; SET LOCAL dpproxy.source = synthetic; FETCH c; COMMIT")
 	alice.refused("SELECT set_config('dpproxy.source', 'synthetic', false), count(*) FROM patients", "0A000")
 	alice.synthetic("SELECT name, (SELECT count(*) FROM visits) FROM patients WHERE id = -1", "Nobody 1|60")
 	alice.synthetic("SELECT name FROM patients WHERE (SELECT count(*) FROM patients) = 30 AND id = -1", "Nobody 1")
