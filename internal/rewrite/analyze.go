@@ -124,7 +124,7 @@ func (a *Analysis) synthetic(st *sqltree.Statement) (*Analysis, error) {
 		}
 	}
 	for _, t := range a.schema.Policy.Tables {
-		in.Public[t.Name] = columnNames(t)
+		in.Public[t.Name] = nil // it has the listed columns alone
 	}
 	in.Private = nil
 	return twin, twin.open(st, in, schema.RouteSynthetic)

@@ -17,27 +17,33 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// twinRows are what the tests have in the place of drawn rows. Main has 1000 patients; none is called Nobody.
-const twinRows = `
+// plainTwinRows are what the tests have in the place of drawn rows. Main has 1000 patients; none is called Nobody.
+const plainTwinRows = `
 INSERT INTO wards VALUES ('A', 'Cardiology', 1, 30), ('B', 'Surgery', 2, 24), ('C', 'Paediatrics', 3, 18);
 INSERT INTO patients (id, name, age, income, weight, diagnosis, ward, admitted, smoker) SELECT -i, 'Nobody ' || i, 20 + i, 1000 * i, 60, 'flu', (ARRAY['A','B'])[1 + i % 2], '2020-01-01', i % 2 = 0 FROM generate_series(1, 30) i;
 INSERT INTO visits SELECT -i, -1 - i % 30, 'A', '2021-06-01', 10 * i, i FROM generate_series(1, 60) i;
-UPDATE patients SET mood = 'bad' WHERE id = -9;
 INSERT INTO lab_results SELECT -i, i FROM generate_series(1, 50) i;`
+
+// twinRows are for twinned.
+const twinRows = plainTwinRows + "UPDATE patients SET mood = 'bad' WHERE id = -9"
 
 const syntheticWarning = "dpproxy: these rows are synthetic: drawn from released statistics, nobody's data"
 
-// twinned is a clinic with a twin that alice is shown, and what fills it.
+// twinned is a clinic with a type of its own, and with a twin that alice is shown, and what fills it.
 func twinned(t *testing.T, filling string) *proxy {
 	t.Helper()
-	policy := strings.NewReplacer(
+	return plainTwinned(t, strings.Replace(clinicPolicy(), "smoker:    {}", "smoker:    {}\n      mood:      {}", 1),
+		`CREATE TYPE mood AS ENUM ('bad', 'good');
+		ALTER TABLE patients ADD mood mood; ALTER TABLE wards ADD mood mood DEFAULT 'good';`, filling)
+}
+
+func plainTwinned(t *testing.T, policy, more, filling string) *proxy {
+	t.Helper()
+	policy = strings.NewReplacer(
 		"ledger:", "synthetic: {epsilon: 3, delta: 1e-6}\nlog: {statements: true}\nledger:", "  alice: {", "  alice: {rows: synthetic, ",
-		"smoker:    {}", "smoker:    {}\n      mood:      {}",
-	).Replace(clinicPolicy() + "views: [adults]\n")
+	).Replace(policy + "views: [adults]\n")
 	p := start(t, policy, clinic+`INSERT INTO secrets VALUES (1, 'secret-canary');
-		CREATE VIEW adults AS SELECT id, name, age FROM patients WHERE age >= 18;
-		CREATE TYPE mood AS ENUM ('bad', 'good');
-		ALTER TABLE patients ADD mood mood; ALTER TABLE wards ADD mood mood DEFAULT 'good';`)
+		CREATE VIEW adults AS SELECT id, name, age FROM patients WHERE age >= 18;`+more)
 	twin := p.server.DSN(p.db+"_synthetic", pgserver.Superuser)
 	t.Cleanup(func() {
 		pgservertest.Exec(t, p.server.DSN("postgres", pgserver.Superuser),

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // verdict is what became of a question.
@@ -32,6 +33,7 @@ type result struct {
 	question
 	verdict verdict
 	detail  string // how the answer differs, or the refusal
+	twin    string // why the twin does not answer it, or how its columns are not PostgreSQL's; empty: it answers it
 }
 
 // askWorld asks all questions of a world.
@@ -72,22 +74,33 @@ func (w *world) judge(ctx context.Context, q question) (result, error) {
 	case q.necessary != "":
 		r.verdict, r.detail = unlike, "answered, though listed as refused: "+q.necessary
 	}
-	if err == nil || refused != nil {
-		want, failed := ask(ctx, w.direct, q.sql)
+	want, failed := ask(ctx, w.direct, q.sql)
+	if failed != nil {
+		return r, errors.New("PostgreSQL itself: " + failed.Error() + "\n" + q.sql)
+	}
+	r.twin = onTwin(ctx, w.trying, q, want)
+	if r.twin == "" && refusal.OfRows(err) {
+		r.twin = onTwin(ctx, w.shown, q, want)
+	}
+	if err == nil && q.necessary == "" {
+		d, failed := w.difference(ctx, q, got, want)
 		if failed != nil {
-			return r, errors.New("PostgreSQL itself: " + failed.Error() + "\n" + q.sql)
+			return r, failed
 		}
-		if err == nil && q.necessary == "" {
-			d, failed := w.difference(ctx, q, got, want)
-			if failed != nil {
-				return r, failed
-			}
-			if d != "" {
-				r.verdict, r.detail = other, d
-			}
+		if d != "" {
+			r.verdict, r.detail = other, d
 		}
 	}
 	return r, nil
+}
+
+// onTwin asks a question by a connection that has it answered by the twin.
+func onTwin(ctx context.Context, conn *pgx.Conn, q question, want *pgconn.Result) string {
+	got, err := ask(ctx, conn, q.sql)
+	if err != nil {
+		return err.Error()
+	}
+	return otherColumns(got.FieldDescriptions, want.FieldDescriptions)
 }
 
 // ask sends a statement as psql does, and reads its result; that of the last, if there are several.

@@ -18,15 +18,8 @@ const ownTypes = 16384
 
 // difference says how an answer is not PostgreSQL's; "" if it is. Values are equal up to the grid of a release.
 func (w *world) difference(ctx context.Context, q question, got, want *pgconn.Result) (string, error) {
-	if len(got.FieldDescriptions) != len(want.FieldDescriptions) {
-		return fmt.Sprintf("%d columns, want %d", len(got.FieldDescriptions), len(want.FieldDescriptions)), nil
-	}
-	for i, f := range want.FieldDescriptions {
-		g := got.FieldDescriptions[i]
-		if g.Name != f.Name || g.DataTypeOID != f.DataTypeOID && (f.DataTypeOID < ownTypes || g.DataTypeOID < ownTypes) {
-			return fmt.Sprintf("column %d is %s of type %d, want %s of type %d", i+1, g.Name, g.DataTypeOID, f.Name,
-				f.DataTypeOID), nil
-		}
+	if d := otherColumns(got.FieldDescriptions, want.FieldDescriptions); d != "" {
+		return d, nil
 	}
 	g, err := w.rows(ctx, got)
 	if err != nil {
@@ -56,6 +49,20 @@ func (w *world) difference(ctx context.Context, q question, got, want *pgconn.Re
 		}
 	}
 	return "", nil
+}
+
+// otherColumns says how columns are not PostgreSQL's in number, name or type; "" if they are.
+func otherColumns(got, want []pgconn.FieldDescription) string {
+	if len(got) != len(want) {
+		return fmt.Sprintf("%d columns, want %d", len(got), len(want))
+	}
+	for i, f := range want {
+		g := got[i]
+		if g.Name != f.Name || g.DataTypeOID != f.DataTypeOID && (f.DataTypeOID < ownTypes || g.DataTypeOID < ownTypes) {
+			return fmt.Sprintf("column %d is %s of type %d, want %s of type %d", i+1, g.Name, g.DataTypeOID, f.Name, f.DataTypeOID)
+		}
+	}
+	return ""
 }
 
 // Shares of a number that it may be off: by the grid of its release, or because PostgreSQL interpolates percentiles and

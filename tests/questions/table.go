@@ -35,10 +35,11 @@ func count(results []result) (t tally) {
 func table(results []result) string {
 	var b strings.Builder
 	b.WriteString(
-		"| intent | questions | PostgreSQL's rows | other rows | refused, as it must be | refused |\n|---|---|---|---|---|---|\n")
-	line := func(name string, t tally) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |\n", name, t.questions(), t[same], t[other], t[necessary],
-			t[gap]+t[unlike])
+		"| intent | questions | PostgreSQL's rows | other rows | refused, as it must be | refused | on the twin |\n|---|---|---|---|---|---|---|\n")
+	line := func(name string, list []result) {
+		t, byTwin := count(list), only(list, func(r result) bool { return r.twin == "" })
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d |\n", name, len(list), t[same], t[other], t[necessary],
+			t[gap]+t[unlike], len(byTwin))
 	}
 	var intents []string
 	for _, r := range results {
@@ -47,10 +48,10 @@ func table(results []result) string {
 		}
 	}
 	for _, i := range intents {
-		line(i, count(only(results, func(r result) bool { return r.intent == i })))
+		line(i, only(results, func(r result) bool { return r.intent == i }))
 	}
+	line("**all**", results)
 	all := count(results)
-	line("**all**", all)
 	fmt.Fprintf(&b, "\nOf the questions that can be answered %.1f %% are, and %.1f %% of those with PostgreSQL's rows.\n",
 		100*all.answered(), 100*all.faithful())
 	return b.String()
@@ -72,6 +73,11 @@ func details(results []result) string {
 				fmt.Fprintf(&b, "%s: %s, %s: %s\n%s\n  %s\n\n", v.heading, r.world, r.intent, r.asked, r.sql,
 					strings.ReplaceAll(r.detail, "\n", "\n  "))
 			}
+		}
+	}
+	for _, r := range results {
+		if r.twin != "" {
+			fmt.Fprintf(&b, "NOT BY THE TWIN: %s, %s: %s\n%s\n  %s\n\n", r.world, r.intent, r.asked, r.sql, r.twin)
 		}
 	}
 	return b.String()

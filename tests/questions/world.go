@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -13,10 +14,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/server"
+	"github.com/dpproxy/dpproxy/internal/synthetic"
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
@@ -27,7 +31,10 @@ type world struct {
 	postgres *pgserver.Server
 	proxy    *server.Server
 	direct   *pgx.Conn // the superuser's, to PostgreSQL itself
-	proxied  *pgx.Conn // an analyst's, through the proxy
+	proxied  *pgx.Conn // an analyst's, through the proxy, who is refused rows
+
+	// The same analyst's: one who tries everything on the twin, and one who asks the data, and the twin for rows.
+	trying, shown *pgx.Conn
 }
 
 func start(ctx context.Context, name string) (_ *world, err error) {
@@ -51,12 +58,53 @@ func start(ctx context.Context, name string) (_ *world, err error) {
 		return nil, fmt.Errorf("setup: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	if err := w.synthesize(ctx, rules, log); err != nil {
+		return nil, fmt.Errorf("synthesize: %w", err)
+	}
 	if w.proxy, err = server.Start(ctx, rules, log); err != nil {
 		return nil, err
 	}
-	w.proxied, err = pgx.Connect(ctx, fmt.Sprintf("postgres://analyst:%s@%s/%s?sslmode=disable", password, w.proxy.Addr(),
-		name))
-	return w, err
+	for setting, conn := range map[string]**pgx.Conn{
+		"rows%3Drefuse": &w.proxied, "source%3Dsynthetic": &w.trying, "rows%3Dsynthetic": &w.shown,
+	} {
+		if *conn, err = pgx.Connect(ctx, fmt.Sprintf("postgres://analyst:%s@%s/%s?sslmode=disable&options=-c%%20dpproxy.%s",
+			password, w.proxy.Addr(), name, setting)); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// synthesize fills the twin: public tables as they are, private ones drawn.
+func (w *world) synthesize(ctx context.Context, rules *policy.Policy, log *slog.Logger) error {
+	l, err := admin.OpenAccount(ctx, rules.Ledger, policy.SyntheticAccount, ledger.ConfigOf(rules))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	twin, err := pgx.Connect(ctx, rules.Databases.Synthesize)
+	if err != nil {
+		return err
+	}
+	defer twin.Close(ctx)
+	if _, err := twin.Exec(ctx, "SET session_replication_role = replica"); err != nil { // foreign keys hold in the end
+		return err
+	}
+	for _, t := range rules.Tables {
+		if !t.Public {
+			continue
+		}
+		var rows bytes.Buffer
+		if _, err := w.direct.PgConn().CopyTo(ctx, &rows, "COPY "+t.Name.String()+" TO STDOUT"); err != nil {
+			return err
+		}
+		if _, err := twin.PgConn().CopyFrom(ctx, &rows, "COPY "+t.Name.String()+" FROM STDIN"); err != nil {
+			return err
+		}
+	}
+	_, err = synthetic.Run(ctx, rules, l, synthetic.Options{Budget: *rules.Synthetic, Seed: 1},
+		synthetic.Database{DSN: rules.Databases.Synthesize}, log)
+	return err
 }
 
 // load makes the database, and connects to it.
@@ -108,7 +156,7 @@ func (w *world) policy(name string) (*policy.Policy, error) {
 func (w *world) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for _, conn := range []*pgx.Conn{w.proxied, w.direct} {
+	for _, conn := range []*pgx.Conn{w.proxied, w.trying, w.shown, w.direct} {
 		if conn != nil {
 			_ = conn.Close(ctx)
 		}

@@ -1,0 +1,17 @@
+# R's DBI and dbplyr: list tables, read one, look at its first rows.
+suppressPackageStartupMessages({ library(RPostgreSQL); library(dplyr) })
+con <- dbConnect(PostgreSQL(), host = Sys.getenv("PGHOST"), port = as.integer(Sys.getenv("PGPORT")),
+  user = Sys.getenv("PGUSER"), password = Sys.getenv("PGPASSWORD"), dbname = Sys.getenv("PGDATABASE"))
+stopifnot("patients" %in% dbListTables(con), dbExistsTable(con, "patients"))
+stopifnot(identical(dbListFields(con, "patients")[1:3], c("id", "name", "age")))
+p <- dbReadTable(con, "patients")
+stopifnot(nrow(p) == 30, all(grepl("^Nobody ", p$name)), is.numeric(p$age), inherits(p$admitted, "Date"))
+r <- dbSendQuery(con, "SELECT * FROM visits")
+stopifnot(nrow(fetch(r, 10)) == 10)
+dbClearResult(r)
+t <- tbl(con, "patients")
+stopifnot(nrow(collect(head(t, 5))) == 5)
+one <- t %>% filter(age > 40L) %>% select(id, name) %>% arrange(id) %>% head(1) %>% collect()
+stopifnot(one$name == "Nobody 30")
+dbDisconnect(con)
+cat("ok\n")
