@@ -11,11 +11,11 @@ import (
 func (s *survey) refine() {
 	for _, t := range s.tables {
 		for _, p := range s.found[t].pairs {
-			if p.from == nil {
+			if p.asked == nil {
 				continue
 			}
 			p.to.refine(p.toBins, p.counts, p.asked.noise)
-			if !p.parents {
+			if p.from != nil && !p.parents {
 				p.from.refine(p.fromBins, p.counts.Transposed(), p.asked.noise)
 			}
 		}
@@ -139,8 +139,9 @@ func (d *drawn) attribute(parent *drawn, p *pair, coarse []*pair) {
 	d.cells[p.to] = model.Draw(d.random, groups, x)
 }
 
-// second is the pair of what p draws with another attribute whose counts are furthest from those that are expected where
-// cells follow from p's bins alone; nil: noise explains all. It returns the other one's bins and the fitted counts too.
+// second is the pair of what p draws with another attribute whose counts are furthest from those that are expected
+// where cells follow from p's bins alone; nil: noise explains all. It returns the other one's bins and the fitted
+// counts too.
 func (d *drawn) second(parent *drawn, p *pair, given []uint16, cells model.Counts, coarse []*pair) (
 	best *pair, also []uint16, by model.Counts,
 ) {

@@ -52,8 +52,8 @@ func (s *survey) coarse() []*count {
 // noiseOf is about the standard deviation of a count by Gaussian noise, times ε.
 const noiseOf = 1.1
 
-// pair makes bins of two attributes, of which the first may be the parent's: so many that noise, where a part of the price
-// buys their counts, has a part in these up to an error.
+// pair makes bins of two attributes, of which the first may be the parent's: so many that noise, where a part of the
+// price buys their counts, has a part in these up to an error.
 func (s *survey) pair(
 	t *table, from, to *attribute, parents bool, part float64, most int, off float64, largest []float64,
 ) *pair {
@@ -103,8 +103,8 @@ func (s *survey) by(p *pair, part float64) *count {
 // finePart is that of the pairs of trees.
 const finePart = 1 - lookPart - singlePart - coarsePart - spreadPart
 
-// spread chooses the tree of each table's attributes by what the coarse counts say, and asks how many rows units have in
-// one group by its pairs.
+// spread chooses the tree of each table's attributes by what the coarse counts say, and asks how many rows units have
+// in one group by its pairs.
 func (s *survey) spread() []*count {
 	n := 0
 	for _, t := range s.tables {
@@ -129,7 +129,9 @@ func (s *survey) spread() []*count {
 		all := slices.Concat(s.given(t), t.attributes)
 		for _, e := range f.edges {
 			if e.From < 0 {
-				f.pairs = append(f.pairs, &pair{to: all[e.To]})
+				to := all[e.To]
+				p := &pair{of: t, to: to, toBins: to.single(), counts: model.New(1, to.size()), largest: to.largest}
+				f.pairs = append(f.pairs, p)
 				continue
 			}
 			from, to := all[e.From], all[e.To]
@@ -147,13 +149,15 @@ func (s *survey) spread() []*count {
 	return list
 }
 
-// fine asks counts by the pairs of the trees.
+// fine asks counts by the pairs of the trees; where there are none, once more by each attribute.
 func (s *survey) fine() []*count {
-	var pairs []*pair
+	var pairs, alone []*pair
 	for _, t := range s.tables {
 		for _, p := range s.found[t].pairs {
 			if p.from != nil {
 				pairs = append(pairs, p)
+			} else if p.to.rows == nil {
+				alone = append(alone, p)
 			}
 		}
 	}
@@ -161,8 +165,34 @@ func (s *survey) fine() []*count {
 	for _, p := range pairs {
 		list = append(list, s.by(p, finePart/float64(len(pairs))))
 	}
+	if len(pairs) == 0 {
+		for _, p := range alone {
+			list = append(list, s.again(p, finePart/float64(len(alone))))
+		}
+	}
 	s.divide(finePart, list)
 	return list
+}
+
+// again asks counts by one attribute as single does.
+func (s *survey) again(p *pair, part float64) *count {
+	key, bin := p.to.key("t", p.toBins)
+	p.asked = &count{
+		of: p.of, cells: p.toBins.n, what: fmt.Sprintf("%s by %s", p.of, p.to.name()),
+		sql: countSQL(key, "", p.of.selected(nil, p.to)),
+	}
+	p.asked.limits = s.limits(p.of, p.largest, part, p.asked.cells)
+	p.asked.read = func(rows [][][]byte) {
+		for _, row := range rows {
+			if at, ok := bin(row[0]); ok {
+				p.counts.At[at] = numberIn(row[1])
+			}
+		}
+		if p.to.grid != nil {
+			p.counts.At = s.settle(p.to, p.counts.At, s.found[p.of].rows, p.asked.noise)
+		}
+	}
+	return p.asked
 }
 
 // chosen are the pairs of columns of a table's tree.
