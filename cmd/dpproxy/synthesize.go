@@ -20,7 +20,6 @@ type synthesizeCommand struct {
 	databaseFlag
 	Table   []string `placeholder:"T" help:"Make this table, with those that it refers to, and that have rows which refer to these; without it, every private one."`
 	Epsilon float64  `required:"" placeholder:"E" help:"All of it together is differentially private with this epsilon."`
-	Into    string   `placeholder:"DSN" help:"Database with the same tables, whose rows are replaced: without it, the twin that setup made."`
 	DryRun  bool     `help:"Say what would be asked at first, and which parts of the price there are, and end."`
 }
 
@@ -38,7 +37,7 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 	o := synthetic.Options{
 		Tables: c.Table, Budget: policy.Budget{Epsilon: c.Epsilon, Delta: p.Synthetic.Delta},
 	}
-	to := synthetic.Database{DSN: c.Into}
+	to := synthetic.Database{DSN: p.Databases.Synthesize}
 	if c.DryRun {
 		list, err := synthetic.Outline(ctx, p, o, to, newLog(s.err))
 		for _, line := range list {
@@ -94,12 +93,6 @@ func (c *synthesizeCommand) prepare() (*policy.Policy, error) {
 	case p.Synthetic == nil:
 		return nil, &failure{code: exitUsage, err: fmt.Errorf("the policy has no twin: add `synthetic: {epsilon: %g, delta: %g}`", c.Epsilon,
 			p.Accounting.Delta)}
-	}
-	if c.Into == "" {
-		c.Into = p.Databases.Synthesize
-	}
-	if c.Into == "" {
-		return nil, p.MissingDSN("synthesize")
 	}
 	return p, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Kept answers of several statements that determine the same numbers have measured these independently: their mean, by
-// inverse variance, is sharper than the sharpest of them (docs/privacy.md P23b).
+// Kept answers of several statements that determine the same numbers have measured these independently: their mean,
+// by inverse variance, is sharper than the sharpest of them (docs/privacy.md P23b).
 
 // mostAveraged bounds the answers that a block is made of: the sharpest.
 const mostAveraged = 8
@@ -59,8 +59,8 @@ func (f found) add(ctx context.Context, p, of *private) error {
 	return nil
 }
 
-// madeOfFound is how a statement is best made of what was found, if with no more than so many times its own errors; nil:
-// it is not.
+// madeOfFound is how a statement is best made of what was found, if with no more than so many times its own errors;
+// nil: it is not.
 func (p *private) madeOfFound(f found, most float64) (made origins) {
 	before, _ := p.engine.kept.made.get(keptKey{p.scope.Analyst, p.key})
 	for block, list := range f {

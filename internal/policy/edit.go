@@ -130,8 +130,8 @@ func Edit(file string, data []byte, database string, keys []Key) ([]byte, error)
 }
 
 // AddTable writes a table, as lines that are indented by two at least below an empty one, behind the last of a policy
-// file's tables, and keeps all else as it is; database is empty where the file has one. The result is a valid policy, or
-// there is an error and nothing to write.
+// file's tables, and keeps all else as it is; database is empty where the file has one. The result is a valid policy,
+// or there is an error and nothing to write.
 func AddTable(file string, data []byte, database, lines string) ([]byte, error) {
 	data, err := addTable(data, database, lines)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -14,11 +16,11 @@ func (c *liveCheck) checkTwin(ctx context.Context) error {
 	if c.twin == nil {
 		return nil
 	}
-	comments, err := c.twin.strings(ctx, commentSQL)
+	made, err := IsTwin(ctx, c.twin.conn)
 	if err != nil {
 		return err
 	}
-	if len(comments) != 1 || !strings.HasPrefix(comments[0], twinComment) {
+	if !made {
 		c.found.problem("databases.synthetic: dpproxy setup has not made this database: whose rows are in it, nobody knows")
 		return nil
 	}
@@ -44,4 +46,11 @@ func (c *liveCheck) checkTwin(ctx context.Context) error {
 		c.found.advise("databases.synthetic: it has no rows yet: dpproxy synthesize draws them")
 	}
 	return nil
+}
+
+// IsTwin reports whether setup has made a database for rows that are nobody's.
+func IsTwin(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	var comment string
+	err := conn.QueryRow(ctx, commentSQL).Scan(&comment)
+	return strings.HasPrefix(comment, twinComment), err
 }

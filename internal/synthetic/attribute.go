@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// attribute is something of each row of a table that counts are asked by: a column's value, whether it is NULL, or how
-// many rows of another table refer to the row.
+// attribute is something of each row of a table that counts are asked by: a column's value, whether it is NULL, or
+// how many rows of another table refer to the row.
 type attribute struct {
 	column    *rewrite.RelationColumn // nil: it counts rows
 	rows      *table                  // whose rows it counts; nil: none's
@@ -20,7 +20,8 @@ type attribute struct {
 	values    []string                // listed: those of the answer, in its order; without NULL
 	largest   []float64               // units by their rows in the cell where they have most; nil: not asked
 	variances []float64               // of noise in masses
-	masses    []float64               // of each cell, and at last of NULL: fitted numbers of rows; known once it is asked
+	// of each cell, and at last of NULL: fitted numbers of rows; known once it is asked
+	masses []float64
 }
 
 func (a *attribute) name() string {

@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/synthetic/model"
 )
 
-// refine lets counts by pairs say what they know of their attributes alone: numbers of rows by bins become the mean of
-// what each says, weighted by noise.
+// refine lets counts by pairs say what they know of their attributes alone: numbers of rows by bins become the mean
+// of what each says, weighted by noise.
 func (s *survey) refine() {
 	for _, t := range s.tables {
 		for _, p := range s.found[t].pairs {
@@ -52,9 +52,9 @@ func (p *pair) turned() *pair {
 	}
 }
 
-// fitted are the counts that were released, for rows with these bins of the first attribute. Those that noise may have
-// made have what is left of them: along a column's grid it falls off, else it is shared as the second attribute's rows
-// are.
+// fitted are the counts that were released, for rows with these bins of the first attribute. Those that noise may
+// have made have what is left of them: along a column's grid it falls off, else it is shared as the second
+// attribute's rows are.
 func (p *pair) fitted(given []uint16) model.Counts {
 	n := float64(len(given))
 	columns := model.Scaled(p.toBins.sums(p.to.masses), n)

@@ -98,8 +98,8 @@ func within(c *rewrite.RelationColumn, step *big.Rat, array string) grid {
 	return grid{low: low, high: max(low, floor(c.Bounds.Hi)), array: array}
 }
 
-// Cells of a grid: each value where there are up to singleCells of them, months where there are up to monthCells, else
-// equalCells of equal width, and near 0 such as grow by a seventh each.
+// Cells of a grid: each value where there are up to singleCells of them, months where there are up to monthCells,
+// else equalCells of equal width, and near 0 such as grow by a seventh each.
 const (
 	singleCells = 64
 	monthCells  = 240

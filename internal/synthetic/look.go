@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/synthetic/model"
 )
 
-// look asks how many rows there are, how many of them units have, and how many in the cell of an attribute where they have
-// most.
+// look asks how many rows there are, how many of them units have, and how many in the cell of an attribute where they
+// have most.
 func (s *survey) look() []*count {
 	var list []*count
 	for _, t := range s.tables {
@@ -80,9 +80,9 @@ func (t *table) String() string {
 // heavy is how far rows that do not count are taken to differ from others, in total variation.
 const heavy = 0.5
 
-// limits chooses how many rows of a unit count in counts by cells that a part of the price buys, in all and in one group:
-// more would add more noise than there is in the rows that are left out. largest are units by their rows in the group
-// where they have most; nil: these are all of them.
+// limits chooses how many rows of a unit count in counts by cells that a part of the price buys, in all and in one
+// group: more would add more noise than there is in the rows that are left out. largest are units by their rows in
+// the group where they have most; nil: these are all of them.
 func (s *survey) limits(t *table, largest []float64, part float64, cells int) limits {
 	f := s.found[t]
 	best, least := limits{t.policy.MaxRowsPerUnit, t.policy.MaxRowsPerUnit}, math.Inf(1)

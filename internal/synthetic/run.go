@@ -42,8 +42,8 @@ type Pair struct {
 	OfParent bool
 }
 
-// Run asks for counts and hands the tables that are drawn by them to a sink. Where asking fails, what was charged stays
-// charged, and the sink is left as it is.
+// Run asks for counts and hands the tables that are drawn by them to a sink. Where asking fails, what was charged
+// stays charged, and the sink is left as it is.
 func Run(ctx context.Context, p *policy.Policy, l ask.Ledger, o Options, to Sink, log *slog.Logger) (*Result, error) {
 	w := ask.As(policy.SyntheticAccount, p, o.Budget, o.Budget.Epsilon)
 	w.Tables = nil
@@ -143,8 +143,8 @@ func begin(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.
 	return s, b, nil
 }
 
-// Outline says what would be asked, a line for each round, with the price of each statement. It asks nothing: pairs of
-// the tree are among those that are named, and what they cost follows from how many rows there are.
+// Outline says what would be asked, a line for each round, with the price of each statement. It asks nothing: pairs
+// of the tree are among those that are named, and what they cost follows from how many rows there are.
 func Outline(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.Logger) ([]string, error) {
 	s, b, err := begin(ctx, p, o, to, log)
 	if err != nil {

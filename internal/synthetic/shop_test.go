@@ -17,8 +17,9 @@ import (
 // canary is a text that each private text column has, and rare a number that one row has.
 const canary, rare = "canary-7f3a", 77_777
 
-// shopSchema has what a twin must keep: keys of each kind, a key of two columns, a table that refers to itself, one whose
-// units no table lists, texts with and without NULL, types of which nothing is known, and checks that drawn rows break.
+// shopSchema has what a twin must keep: keys of each kind, a key of two columns, a table that refers to itself, one
+// whose units no table lists, texts with and without NULL, types of which nothing is known, and checks that drawn
+// rows break.
 const shopSchema = `
 CREATE DOMAIN remark AS text CHECK (length(VALUE) < 14);
 CREATE TYPE state AS ENUM ('open', 'paid', 'lost');
@@ -83,8 +84,8 @@ func newShop(t *testing.T, rows string) *world {
 	})
 }
 
-// TestNoRowIsInTheTwin: no text of a private row, and no number that few have, is anywhere in the twin, whose keys and
-// constraints hold; and it is the same for the same answers and seed.
+// TestNoRowIsInTheTwin: no text of a private row, and no number that few have, is anywhere in the twin, whose keys
+// and constraints hold; and it is the same for the same answers and seed.
 func TestNoRowIsInTheTwin(t *testing.T) {
 	ctx := context.Background()
 	w := newShop(t, shopRows)

@@ -14,10 +14,11 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 )
 
-// Sink takes the tables of a twin in place of those that it had. Who reads it sees the old ones until the new ones are
-// whole.
+// Sink takes the tables of a twin in place of those that it had. Who reads it sees the old ones until the new ones
+// are whole.
 type Sink interface {
 	// References lists the foreign keys of tables that have rows. An error names one of those given that is not there.
 	References(ctx context.Context, tables []policy.Name) ([]Reference, error)
@@ -31,8 +32,24 @@ type Reference struct{ From, To policy.Name }
 // Written is how many rows a table took, and how many it would not.
 type Written struct{ Rows, Left int }
 
-// Database is a Sink: a database with empty tables of these names, or with those of an older twin.
+// Database is a Sink: one that setup has made for a twin.
 type Database struct{ DSN string }
+
+// connect refuses every other database: there, rows are replaced that are somebody's.
+func (d Database) connect(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := backend.Connect(ctx, "synthesize", d.DSN, "")
+	if err != nil {
+		return nil, err
+	}
+	made, err := provision.IsTwin(ctx, conn)
+	if err == nil && !made {
+		err = fmt.Errorf("databases.synthesize: dpproxy setup has not made this database for a twin: nothing in it is replaced")
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
+}
 
 //go:embed sql/references.sql
 var referencesSQL string
@@ -42,7 +59,7 @@ var filterSQL string
 
 // References implements Sink.
 func (d Database) References(ctx context.Context, tables []policy.Name) ([]Reference, error) {
-	conn, err := backend.Connect(ctx, "synthesize", d.DSN, "")
+	conn, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +132,7 @@ func ordered(tables []Rows, references []Reference) (list []Rows) {
 
 // Replace implements Sink, in one transaction.
 func (d Database) Replace(ctx context.Context, tables []Rows) (map[policy.Name]Written, error) {
-	conn, err := backend.Connect(ctx, "synthesize", d.DSN, "")
+	conn, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

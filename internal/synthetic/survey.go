@@ -10,8 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/synthetic/model"
 )
 
-// Parts of the price: of the look at how many rows there are, of counts by one attribute, of those by two that say which
-// pairs the tree has, and of how many rows of a unit these have in one group. The pairs of the tree take the rest.
+// Parts of the price: of the look at how many rows there are, of counts by one attribute, of those by two that say
+// which pairs the tree has, and of how many rows of a unit these have in one group. The pairs of the tree take the
+// rest.
 const lookPart, singlePart, coarsePart, spreadPart = 0.05, 0.2, 0.1, 0.01
 
 // Bins of counts by two attributes, and which error by noise they are to have at most, as total variation.
@@ -39,8 +40,8 @@ type limits struct{ rows, group int }
 // root is what noise is times that for one row: Gaussian noise follows what a unit moves all groups by, in L2.
 func (l limits) root() float64 { return math.Sqrt(float64(l.rows) * float64(l.group)) }
 
-// divide gives statements parts of a part of the price. Their errors are cells times noise, over rows, and noise follows
-// the root of a part: the errors' power of 2/3 makes them least in sum.
+// divide gives statements parts of a part of the price. Their errors are cells times noise, over rows, and noise
+// follows the root of a part: the errors' power of 2/3 makes them least in sum.
 func (s *survey) divide(part float64, list []*count) {
 	total := 0.0
 	for _, c := range list {

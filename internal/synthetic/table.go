@@ -34,8 +34,8 @@ func (t *table) from(as string) string {
 	return from + " AS " + quoted(as)
 }
 
-// units are the rows of the table, with their parent's if it is wanted, and with the units that they belong to, along what
-// it hangs on.
+// units are the rows of the table, with their parent's if it is wanted, and with the units that they belong to, along
+// what it hangs on.
 func (t *table) units(parents bool) (from, unit string) {
 	from, as, at := t.from("t"), "t", t
 	for n := 1; at.policy.Unit.Via != nil || parents && n == 1; n++ {
@@ -91,8 +91,8 @@ type plan struct {
 	keys   map[policy.ColumnOf][][]byte // of public tables; read once everything is asked
 }
 
-// newPlan lists the private tables of a policy; or those that are named, what they refer to, and what refers to any of
-// these by the foreign keys that hold in the twin: no row is left that refers to one which is not there any more.
+// newPlan lists the private tables of a policy; or those that are named, what they refer to, and what refers to any
+// of these by the foreign keys that hold in the twin: no row is left that refers to one which is not there any more.
 func newPlan(p *policy.Policy, s *rewrite.Schema, only []string, holding []Reference) (*plan, error) {
 	all := &plan{byName: map[policy.Name]*table{}, schema: s}
 	var list []*table
@@ -152,8 +152,8 @@ func named(n policy.Name, text string) bool {
 	return text == n.String() || n.Schema == "public" && text == n.Relation
 }
 
-// hang finds what a table hangs on: what it leads to its unit by, a table that its unit column refers to, the one table
-// that has a row for each unit of the kind, or the units themselves.
+// hang finds what a table hangs on: what it leads to its unit by, a table that its unit column refers to, the one
+// table that has a row for each unit of the kind, or the units themselves.
 func (p *plan) hang(t *table, list []*table) {
 	if via := t.policy.Unit.Via; via != nil {
 		t.parent, t.link, t.key = p.byName[via.References], via.Column, via.ReferencesColumn

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -58,7 +57,7 @@ func start(ctx context.Context, name string) (_ *world, err error) {
 		return nil, fmt.Errorf("setup: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	if err := w.synthesize(ctx, rules, log); err != nil {
+	if err := synthesize(ctx, rules, log); err != nil {
 		return nil, fmt.Errorf("synthesize: %w", err)
 	}
 	if w.proxy, err = server.Start(ctx, rules, log); err != nil {
@@ -75,33 +74,13 @@ func start(ctx context.Context, name string) (_ *world, err error) {
 	return w, nil
 }
 
-// synthesize fills the twin: public tables as they are, private ones drawn.
-func (w *world) synthesize(ctx context.Context, rules *policy.Policy, log *slog.Logger) error {
+// synthesize fills the twin.
+func synthesize(ctx context.Context, rules *policy.Policy, log *slog.Logger) error {
 	l, err := admin.OpenAccount(ctx, rules.Ledger, policy.SyntheticAccount, ledger.ConfigOf(rules))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	twin, err := pgx.Connect(ctx, rules.Databases.Synthesize)
-	if err != nil {
-		return err
-	}
-	defer twin.Close(ctx)
-	if _, err := twin.Exec(ctx, "SET session_replication_role = replica"); err != nil { // foreign keys hold in the end
-		return err
-	}
-	for _, t := range rules.Tables {
-		if !t.Public {
-			continue
-		}
-		var rows bytes.Buffer
-		if _, err := w.direct.PgConn().CopyTo(ctx, &rows, "COPY "+t.Name.String()+" TO STDOUT"); err != nil {
-			return err
-		}
-		if _, err := twin.PgConn().CopyFrom(ctx, &rows, "COPY "+t.Name.String()+" FROM STDIN"); err != nil {
-			return err
-		}
-	}
 	_, err = synthetic.Run(ctx, rules, l, synthetic.Options{Budget: *rules.Synthetic, Seed: 1},
 		synthetic.Database{DSN: rules.Databases.Synthesize}, log)
 	return err

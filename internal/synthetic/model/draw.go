@@ -9,8 +9,8 @@ import (
 type Edge struct{ From, To int }
 
 // Tree spans n attributes by the edges whose weights add up to most, in an order in which each is drawn after what it
-// is given. The first known attributes are there already: each of the others hangs on one of them or on another, or is
-// drawn alone where no weight is above 0.
+// is given. The first known attributes are there already: each of the others hangs on one of them or on another, or
+// is drawn alone where no weight is above 0.
 func Tree(n, known int, weight func(i, j int) float64) []Edge {
 	from, by, in := make([]int, n), make([]float64, n), make([]bool, n)
 	var edges []Edge
@@ -41,9 +41,9 @@ func Tree(n, known int, weight func(i, j int) float64) []Edge {
 	return edges
 }
 
-// Draw draws a value for each row by the value that it is given. Of the rows with one given value, each value gets its
-// share up to one row: the rows are chosen at random, their numbers are not. Shares need not add up to 1; where they
-// are all 0, any value is as likely.
+// Draw draws a value for each row by the value that it is given. Of the rows with one given value, each value gets
+// its share up to one row: the rows are chosen at random, their numbers are not. Shares need not add up to 1; where
+// they are all 0, any value is as likely.
 func Draw(r *rand.Rand, given []uint16, shares Counts) []uint16 {
 	groups := make([][]int32, shares.Rows)
 	for row, g := range given {

@@ -38,9 +38,9 @@ func Sum(list []float64) (total float64) {
 	return total
 }
 
-// Nearest returns the numbers of at least 0 that add up to total and are nearest to those of a list, by least squares.
-// Where the positive ones add up to total or more, those that are below 0 make no difference: counts that are kept
-// above 0 give what the counts before would have given.
+// Nearest returns the numbers of at least 0 that add up to total and are nearest to those of a list, by least
+// squares. Where the positive ones add up to total or more, those that are below 0 make no difference: counts that
+// are kept above 0 give what the counts before would have given.
 func Nearest(list []float64, total float64) []float64 {
 	shift := level(list, total)
 	out := make([]float64, len(list))
@@ -77,8 +77,8 @@ type Margin struct {
 // rakeRounds bounds the rounds of Rake; margins that agree need some ten.
 const rakeRounds = 60
 
-// Rake multiplies blocks of counts by one factor each, in turns, until those of each margin have its sums, which those of
-// the last one have exactly (iterative proportional fitting). What is 0 stays 0.
+// Rake multiplies blocks of counts by one factor each, in turns, until those of each margin have its sums, which
+// those of the last one have exactly (iterative proportional fitting). What is 0 stays 0.
 func Rake(x Counts, margins ...Margin) Counts {
 	for range rakeRounds {
 		off := 0.0
@@ -130,7 +130,8 @@ func each(n int) []int {
 }
 
 // Surprise returns how far counts are from those that are expected, in total variation, less what noise of a standard
-// deviation makes of that in the counts that are above 0, four standard deviations of that included. Both are as many.
+// deviation makes of that in the counts that are above 0, four standard deviations of that included. Both are as
+// many.
 func Surprise(y, expected Counts, noise float64) float64 {
 	off, filled := 0.0, 0.0
 	for i, x := range y.At {

@@ -116,8 +116,8 @@ func TestTreeIsMaximal(t *testing.T) {
 	}
 }
 
-// TestDrawnSharesAreExact: the rows with a given value have each value as often as its share says, up to one row, with
-// the right mean; and the same seed draws the same.
+// TestDrawnSharesAreExact: the rows with a given value have each value as often as its share says, up to one row,
+// with the right mean; and the same seed draws the same.
 func TestDrawnSharesAreExact(t *testing.T) {
 	shares := Counts{2, 3, []float64{0.5, 0.3, 0.2, 1, 0, 7}}
 	given := make([]uint16, 1001)
@@ -144,14 +144,15 @@ func TestDrawnSharesAreExact(t *testing.T) {
 		}
 		mean += counts.At[0] / runs
 	}
-	// Of 250.5 it is 250 or 251: the mean of 2000 is off by more than five of its standard errors once in a million times.
+	// Of 250.5 it is 250 or 251: the mean of 2000 is off by more than five of its standard errors once in a million
+	// times.
 	if math.Abs(mean-250.5) > 5*0.5/math.Sqrt(runs) {
 		t.Errorf("the mean is %g", mean)
 	}
 }
 
-// TestSmoothTellsNoiseFromRows: counts above noise stay, and of what noise has put into empty cells little is left, near
-// to what is dense. The mean of 400 runs is off by six of its standard errors less than once in a million times.
+// TestSmoothTellsNoiseFromRows: counts above noise stay, and of what noise has put into empty cells little is left,
+// near to what is dense. The mean of 400 runs is off by six of its standard errors less than once in a million times.
 func TestSmoothTellsNoiseFromRows(t *testing.T) {
 	const runs, noise, tail = 400, 10.0, 40
 	r := rand.New(rand.NewPCG(3, 3))

@@ -20,10 +20,10 @@ func surplus(list []float64, noise float64) float64 {
 	return math.Max(0, sum)
 }
 
-// Smooth spreads counts of neighbouring cells that noise may have made over all of them, so that what is in a long tail
-// of empty cells is near its begin. A run of such cells has the sum that is left when what noise adds to counts that
-// are kept above 0 is taken off, and its rows per width fall from those of the denser cell beside it, exponentially, as
-// fast as the sum says. Of distributions that the counts cannot tell apart it chooses one.
+// Smooth spreads counts of neighbouring cells that noise may have made over all of them, so that what is in a long
+// tail of empty cells is near its begin. A run of such cells has the sum that is left when what noise adds to counts
+// that are kept above 0 is taken off, and its rows per width fall from those of the denser cell beside it,
+// exponentially, as fast as the sum says. Of distributions that the counts cannot tell apart it chooses one.
 func Smooth(list, widths []float64, noise float64) []float64 {
 	out := make([]float64, len(list))
 	copy(out, list)
@@ -129,8 +129,8 @@ func Tilt(list, sizes []float64, moment float64) []float64 {
 	return out
 }
 
-// Shrink replaces counts that noise may have made: those of a row share what it has in them, in proportion to the sums
-// of the columns.
+// Shrink replaces counts that noise may have made: those of a row share what it has in them, in proportion to the
+// sums of the columns.
 func Shrink(y Counts, columns []float64, noise float64) Counts {
 	out := New(y.Rows, y.Columns)
 	for i := range y.Rows {
