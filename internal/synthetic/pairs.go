@@ -149,7 +149,8 @@ func (s *survey) spread() []*count {
 	return list
 }
 
-// fine asks counts by the pairs of the trees; where there are none, once more by each attribute.
+// fine asks counts by the pairs of the trees; where there are none, once more by each attribute: for what is left of the
+// price.
 func (s *survey) fine() []*count {
 	var pairs, alone []*pair
 	for _, t := range s.tables {
@@ -163,14 +164,14 @@ func (s *survey) fine() []*count {
 	}
 	var list []*count
 	for _, p := range pairs {
-		list = append(list, s.by(p, finePart/float64(len(pairs))))
+		list = append(list, s.by(p, s.left/float64(len(pairs))))
 	}
 	if len(pairs) == 0 {
 		for _, p := range alone {
-			list = append(list, s.again(p, finePart/float64(len(alone))))
+			list = append(list, s.again(p, s.left/float64(len(alone))))
 		}
 	}
-	s.divide(finePart, list)
+	s.divide(s.left, list)
 	return list
 }
 

@@ -134,7 +134,7 @@ func begin(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slog.
 		if err != nil {
 			return nil, err
 		}
-		return &survey{plan: plan, price: priceOf(p, o.Budget), found: map[*table]*findings{}}, nil
+		return &survey{plan: plan, price: priceOf(p, o.Budget), found: map[*table]*findings{}, left: 1}, nil
 	}()
 	if err != nil {
 		b.Close()

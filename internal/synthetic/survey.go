@@ -59,6 +59,7 @@ type survey struct {
 	price price
 	ask   func(ctx context.Context, list []*count) error
 	found map[*table]*findings
+	left  float64 // of the price
 }
 
 // findings are what was released of a table.
@@ -85,10 +86,15 @@ type pair struct {
 // run asks everything.
 func (s *survey) run(ctx context.Context) error {
 	for _, round := range []func() []*count{s.look, s.singles, s.coarse, s.spread, s.fine} {
-		if list := round(); len(list) > 0 {
-			if err := s.ask(ctx, list); err != nil {
-				return err
-			}
+		list := round()
+		if len(list) == 0 {
+			continue
+		}
+		if err := s.ask(ctx, list); err != nil {
+			return err
+		}
+		for _, c := range list {
+			s.left -= c.part
 		}
 	}
 	s.refine()
@@ -114,21 +120,17 @@ func numberIn(text []byte) float64 {
 
 // singles asks counts by each attribute.
 func (s *survey) singles() []*count {
-	n, pairs := 0, 0
+	n := 0
 	for _, t := range s.tables {
-		n, pairs = n+len(t.attributes), pairs+s.pairsOf(t)
-	}
-	part := singlePart
-	if pairs == 0 {
-		part = 1 - lookPart
+		n += len(t.attributes)
 	}
 	var list []*count
 	for _, t := range s.tables {
 		for _, a := range t.attributes {
-			list = append(list, s.single(t, a, part/float64(n)))
+			list = append(list, s.single(t, a, singlePart/float64(n)))
 		}
 	}
-	s.divide(part, list)
+	s.divide(singlePart, list)
 	return list
 }
 

@@ -51,7 +51,8 @@ func TestMaintenanceDatabase(t *testing.T) {
 	names, err = pgx.CollectRows(settings, pgx.RowTo[string])
 	if err != nil || !slices.Equal(names, []string{
 		"dpproxy.empty_groups", "dpproxy.epsilon", "dpproxy.intervals",
-		"dpproxy.margin", "dpproxy.max_rows", "dpproxy.max_rows_per_group", "dpproxy.notices", "dpproxy.workload",
+		"dpproxy.margin", "dpproxy.max_rows", "dpproxy.max_rows_per_group", "dpproxy.notices", "dpproxy.rows", "dpproxy.source",
+		"dpproxy.workload",
 	}) {
 		t.Errorf("settings %v, %v", names, err)
 	}
