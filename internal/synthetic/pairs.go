@@ -149,8 +149,8 @@ func (s *survey) spread() []*count {
 	return list
 }
 
-// fine asks counts by the pairs of the trees; where there are none, once more by each attribute: for what is left of the
-// price.
+// fine asks counts by the pairs of the trees; where there are none, once more by each attribute: for what is left of
+// the price.
 func (s *survey) fine() []*count {
 	var pairs, alone []*pair
 	for _, t := range s.tables {
