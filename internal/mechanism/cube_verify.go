@@ -5,19 +5,25 @@ import (
 	"sort"
 )
 
-// CubeTable is a Cube's noise on a small box around 0, tabulated from the odds that Draw works with: geometric
-// variables, coins, points of a box.
-type CubeTable struct {
+// NoiseTable is noise of several numbers on a small box around 0.
+type NoiseTable struct {
 	Reach []int64   // noise in [−Reach, Reach] on each axis
 	Log   []float64 // logarithms of probabilities, the last axis fastest
 }
 
-// Tabulate enumerates the noise on [−reach, reach] on every axis. It is meant for a few thousand points and shells.
-func (c *Cube) Tabulate(reach []int64) CubeTable {
-	t := CubeTable{Reach: reach, Log: make([]float64, 1)}
+// newNoiseTable has [−reach, reach] on every axis.
+func newNoiseTable(reach []int64) NoiseTable {
+	t := NoiseTable{Reach: reach, Log: make([]float64, 1)}
 	for _, r := range reach {
 		t.Log = make([]float64, len(t.Log)*int(2*r+1))
 	}
+	return t
+}
+
+// Tabulate enumerates the noise on [−reach, reach] on every axis, from the odds that Draw works with: geometric
+// variables, coins, points of a box. It is meant for a few thousand points and shells.
+func (c *Cube) Tabulate(reach []int64) NoiseTable {
+	t := newNoiseTable(reach)
 	kappa := c.kernel.kappa
 	far := c.skip + uint64(math.Ceil((float64(2*len(c.axes))+2*cubeReach)/kappa))
 	for _, a := range c.axes { // all boxes that do not hold the whole table, and the tail behind them
@@ -79,7 +85,7 @@ func (c *Cube) norm(x []int64) uint64 {
 }
 
 // Each visits the points of the table in order; x is valid during the call only.
-func (t CubeTable) Each(visit func(i int, x []int64)) {
+func (t NoiseTable) Each(visit func(i int, x []int64)) {
 	x := make([]int64, len(t.Reach))
 	for a, r := range t.Reach {
 		x[a] = -r
@@ -96,7 +102,7 @@ func (t CubeTable) Each(visit func(i int, x []int64)) {
 }
 
 // index is where x stands in the table; false outside.
-func (t CubeTable) index(x []int64) (int, bool) {
+func (t NoiseTable) index(x []int64) (int, bool) {
 	i := 0
 	for a, r := range t.Reach {
 		if x[a] < -r || x[a] > r {
@@ -108,12 +114,9 @@ func (t CubeTable) index(x []int64) (int, bool) {
 }
 
 // LogRatio is the largest log-ratio of the probabilities of two points that are at most shift apart on each axis.
-func (t CubeTable) LogRatio(shift []int64) float64 {
+func (t NoiseTable) LogRatio(shift []int64) float64 {
 	worst := math.Inf(-1)
-	moves := CubeTable{Reach: shift, Log: make([]float64, 1)}
-	for _, r := range shift {
-		moves.Log = make([]float64, len(moves.Log)*int(2*r+1))
-	}
+	moves := newNoiseTable(shift)
 	y := make([]int64, len(shift))
 	t.Each(func(i int, x []int64) {
 		moves.Each(func(_ int, d []int64) {
@@ -130,7 +133,7 @@ func (t CubeTable) LogRatio(shift []int64) float64 {
 
 // Worst is the largest log-ratio over everything that a unit's rows can do: move one group by all of them, or two
 // groups, drawn independently, by some each.
-func (c *Cube) Worst(t CubeTable) float64 {
+func (c *Cube) Worst(t NoiseTable) float64 {
 	by := make([]float64, c.rows+1) // by[n]: one group, n rows
 	for n := int64(1); n <= c.rows; n++ {
 		shift := make([]int64, len(c.axes))
@@ -147,7 +150,7 @@ func (c *Cube) Worst(t CubeTable) float64 {
 }
 
 // Misfit is by how much the logarithm of the table's probabilities over q^N(x) varies: 0 but for rounding.
-func (c *Cube) Misfit(t CubeTable) float64 {
+func (c *Cube) Misfit(t NoiseTable) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	t.Each(func(i int, x []int64) {
 		l := t.Log[i] + c.kernel.kappa*float64(c.norm(x))

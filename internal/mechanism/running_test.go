@@ -37,10 +37,17 @@ func (r *running) law() map[[2]int64]float64 {
 }
 
 // TestRunningDivergence: enumerated, what neighbours are given differs by no more than is charged, at five orders,
-// whatever a unit does to two groups; and the draws are of that distribution.
+// whatever a unit does to two groups; the draws are of that distribution, and it is the one that is tabulated.
 func TestRunningDivergence(t *testing.T) {
 	p := coarse()
 	law := p.running.law()
+	p.candidates = []Candidate{{}}
+	table := TabulateNoise([]*Prepared{p}, []int64{9, 9})
+	table.Each(func(i int, z []int64) {
+		if want := law[[2]int64(z)]; math.Abs(math.Exp(table.Log[i])/want-1) > 1e-10 {
+			t.Errorf("%v is tabulated as %g, want %g", z, math.Exp(table.Log[i]), want)
+		}
+	})
 	for _, u := range []loss.Unit{
 		{Delta: 1, Total: 1, Row: 1, Groups: 1}, {Delta: 1, Total: 2, Row: 1, Groups: 2}, {Delta: 2, Total: 3, Row: 1, Groups: 2},
 	} {

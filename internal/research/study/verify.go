@@ -39,6 +39,11 @@ func (c *VerifyCmd) Run(out io.Writer) error {
 		return err
 	}
 	s.merge(several)
+	running, err := runningTotals()
+	if err != nil {
+		return err
+	}
+	s.merge(running)
 	fmt.Fprintf(
 		out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n",
 		c.Combinations, c.Longest, s.Mechanisms)
@@ -84,6 +89,8 @@ const (
 	checkJointReleased
 	checkFamilies
 	checkJointFamilies
+	checkRunning
+	checkChains
 	checkKinds
 )
 
@@ -128,7 +135,7 @@ func newSummary() Summary {
 		"rdp: delta at the statement's epsilon",
 		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
 		"several groups, disjoint releases", "joint: worst log-ratio", "joint: deviation from q^N(x)",
-		"joint: released counts and sums", "several quantiles", "several quantiles, joint",
+		"joint: released counts and sums", "several quantiles", "several quantiles, joint", "running totals", "chains of nested counts",
 	} {
 		s.Checks[i].Name = name
 	}
