@@ -3,4 +3,4 @@
 set -e
 case "$1" in remove | 0) ;; *) exit 0 ;; esac
 [ -d /run/systemd/system ] || exit 0
-systemctl disable --now dpproxy.service
+systemctl disable --now dpproxy.service dpproxy-synthesize.timer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -19,7 +20,8 @@ type synthesizeCommand struct {
 	policyFlag
 	databaseFlag
 	Table   []string `placeholder:"T" help:"Make this table, with those that it refers to, and that have rows which refer to these; without it, every private one."`
-	Epsilon float64  `required:"" placeholder:"E" help:"All of it together is differentially private with this epsilon."`
+	Epsilon *float64 `placeholder:"E" help:"All of it together is differentially private with this epsilon; without it, with all of synthetic.epsilon."`
+	Due     bool     `help:"Only if nothing of its budget is spent in this period, synthetic.every: what a timer says that comes more often."`
 	DryRun  bool     `help:"Say what would be asked at first, and which parts of the price there are, and end."`
 }
 
@@ -35,7 +37,10 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	o := synthetic.Options{
-		Tables: c.Table, Budget: policy.Budget{Epsilon: c.Epsilon, Delta: p.Synthetic.Delta},
+		Tables: c.Table, Budget: policy.Budget{Epsilon: p.Synthetic.Epsilon, Delta: p.Synthetic.Delta},
+	}
+	if c.Epsilon != nil {
+		o.Budget.Epsilon = *c.Epsilon
 	}
 	to := synthetic.Database{DSN: p.Databases.Synthesize}
 	if c.DryRun {
@@ -44,6 +49,15 @@ func (c *synthesizeCommand) Run(ctx context.Context, s *streams) error {
 			fmt.Fprintln(s.out, line)
 		}
 		return err
+	}
+	if c.Due {
+		switch balance, err := spentOnTwin(ctx, p); {
+		case err != nil:
+			return err
+		case balance.ShareSpent > 0:
+			s.say("synthesize: not due%s", until(balance.PeriodEnds))
+			return nil
+		}
 	}
 	made, err := synthesized(ctx, p, o, to, s)
 	var over *pgconn.PgError
@@ -81,6 +95,24 @@ func synthesized(ctx context.Context, p *policy.Policy, o synthetic.Options, to 
 	return synthetic.Run(ctx, p, l, o, to, newLog(s.err))
 }
 
+// spentOnTwin is the balance of that account.
+func spentOnTwin(ctx context.Context, p *policy.Policy) (ledger.Balance, error) {
+	l, err := admin.OpenAccount(ctx, p.Ledger, policy.SyntheticAccount, ledger.ConfigOf(p))
+	if err != nil {
+		return ledger.Balance{}, err
+	}
+	defer l.Close()
+	return l.Preview(ctx, nil)
+}
+
+// until is when a period ends; empty: it has no end.
+func until(t time.Time) string {
+	if t.IsZero() {
+		return ": synthetic.every gives its budget a period"
+	}
+	return " until " + t.UTC().Format(time.RFC3339)
+}
+
 // prepare reads the policy and checks the flags.
 func (c *synthesizeCommand) prepare() (*policy.Policy, error) {
 	p, err := c.one(c.policyFlag)
@@ -88,10 +120,10 @@ func (c *synthesizeCommand) prepare() (*policy.Policy, error) {
 		return nil, err
 	}
 	switch {
-	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
+	case c.Epsilon != nil && (!(*c.Epsilon > 0) || math.IsInf(*c.Epsilon, 0)):
 		return nil, &failure{code: exitUsage, err: fmt.Errorf("--epsilon must be above 0")}
 	case p.Synthetic == nil:
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("the policy has no twin: add `synthetic: {epsilon: %g, delta: %g}`", c.Epsilon,
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("the policy has no twin: add `synthetic: {epsilon: 3, delta: %g}`",
 			p.Accounting.Delta)}
 	}
 	return p, nil

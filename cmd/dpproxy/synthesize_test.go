@@ -31,13 +31,16 @@ func TestSynthesize(t *testing.T) {
 	fails("more than the whole", "--epsilon", "4")
 	fails("nothing was charged: a twin at epsilon 4", "--epsilon", "4")
 
-	out, said, err := s.outcome("synthesize", "--epsilon", "3", "--dry-run")
+	out, said, err := s.outcome("synthesize", "--dry-run") // all of it: 3
 	if err != nil || !strings.Contains(out, "rows of public.people, at epsilon 0.15") || !strings.Contains(out, "public.people by age") {
 		t.Errorf("dry run: %v\n%s%s", err, out, said)
 	}
-	out, said, err = s.outcome("synthesize", "--epsilon", "2")
+	out, said, err = s.outcome("synthesize", "--epsilon", "2", "--due")
 	if err != nil || !strings.Contains(said, " of its budget is spent, ") || !strings.HasPrefix(out, "public.people: ") {
 		t.Errorf("%v\n%s%s", err, out, said)
+	}
+	if _, said, err := s.outcome("synthesize", "--epsilon", "1", "--due"); err != nil || !strings.Contains(said, "not due until 2") {
+		t.Errorf("%v\n%s", err, said)
 	}
 	fails("synthetic.every is the period of its budget", "--epsilon", "2")
 	if drawn, _, err := s.outcome("synthesize", "--epsilon", "1"); err != nil {

@@ -17,7 +17,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-const unit = "/usr/lib/systemd/system/dpproxy.service"
+const (
+	unit  = "/usr/lib/systemd/system/dpproxy.service"
+	twin  = "/usr/lib/systemd/system/dpproxy-synthesize.service"
+	timer = "/usr/lib/systemd/system/dpproxy-synthesize.timer"
+)
 
 // manager is how packages of one kind are handled.
 type manager struct {
@@ -105,9 +109,11 @@ func (m *machine) looksInstalled() {
 		{[]string{"sh", "-c", "COMP_LINE='dpproxy budget sh' dpproxy"}, "show"},
 		{[]string{"sh", "-c", "zcat /usr/share/man/man1/dpproxy.1.gz"}, "budget verify"},
 		{[]string{"stat", "-c", "%a %U %G", "/etc/dpproxy"}, "750 root dpproxy"},
-		{[]string{"sh", "-c", "systemd-analyze --man=no verify " + unit + " && echo good"}, "good"},
+		{[]string{"sh", "-c", "systemd-analyze --man=no verify " + unit + " " + twin + " " + timer + " && echo good"}, "good"},
 		{
-			[]string{"sh", "-c", "systemd-analyze security --offline=true --threshold=20 " + unit + " >/dev/null && echo safe"},
+			[]string{
+				"sh", "-c", "systemd-analyze security --offline=true --threshold=20 " + unit + " " + twin + " >/dev/null && echo safe",
+			},
 			"safe",
 		},
 		{[]string{"dpproxy", "check", "--policy", "/usr/share/doc/dpproxy/policy.example.yaml"}, "ok"},
