@@ -28,6 +28,10 @@ func TestCommands(t *testing.T) {
 			SQL: "SELECT ')' || (1) /* ) */", Offset: 6,
 			CopyOptions: CopyOptions{Delimiter: '\t', Quote: '"', Escape: '"', Null: `\N`},
 		},
+		"COPY s.t (a, \"B\") TO STDOUT": Copy{
+			SQL: `SELECT "a", "B" FROM "s"."t"`, Offset: Elsewhere,
+			CopyOptions: CopyOptions{Delimiter: '\t', Quote: '"', Escape: '"', Null: `\N`},
+		},
 		"COPY ( VALUES (1)) TO STDOUT CSV HEADER NULL 'x'": Copy{
 			SQL: "VALUES (1)", Offset: 7,
 			CopyOptions: CopyOptions{Format: CopyCSV, Delimiter: ',', Quote: '"', Escape: '"', Null: "x", Header: true},
@@ -158,7 +162,7 @@ func TestQueries(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for sql, code := range map[string]string{
-		"COPY t TO STDOUT":                                      "42501",
+		"COPY t TO '/tmp/x'":                                    "42501",
 		"COPY (SELECT 1) TO '/tmp/x'":                           "42501",
 		"COPY (SELECT 1) TO PROGRAM 'x'":                        "42501",
 		"COPY t FROM PROGRAM 'x'":                               "42501",

@@ -1,16 +1,20 @@
 package command
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/clientencoding"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Copy is COPY (query) TO STDOUT. SQL is the query inside; Offset counts the characters before it.
+// Copy is COPY … TO STDOUT. SQL is the query inside, or one for the rows of a table; Offset counts the characters before
+// it, and is Elsewhere where the client's text has no such query.
 type Copy struct {
 	SQL    string
 	Offset int
@@ -40,7 +44,11 @@ type CopyOptions struct {
 
 func (Copy) command() {}
 
-// copyTo reads COPY (query) TO STDOUT, and refuses every other COPY.
+// Elsewhere is the offset of a query that is not in the text of the message: that came with an earlier one, in PREPARE
+// or DECLARE, or there is none.
+const Elsewhere = -1
+
+// copyTo reads COPY … TO STDOUT, and refuses every other COPY.
 func copyTo(c *pg_query.CopyStmt, sql string) Command {
 	switch {
 	case c.IsFrom:
@@ -48,12 +56,13 @@ func copyTo(c *pg_query.CopyStmt, sql string) Command {
 	case c.IsProgram || c.Filename != "":
 		return denied(
 			"COPY", "COPY (SELECT …) TO STDOUT sends the rows to the client, and psql's \\copy writes them into a file.")
-	case c.Query == nil:
-		return denied("COPY", "Copy what is answered: COPY (SELECT … aggregates …) TO STDOUT.")
 	}
-	inner, offset, ok := parenthesized(sql)
-	if !ok {
-		return Refused{pgerr.New(pgerr.SyntaxError, "COPY without its query")}
+	inner, offset := allRows(c), Elsewhere
+	if c.Query != nil {
+		var ok bool
+		if inner, offset, ok = parenthesized(sql); !ok {
+			return Refused{pgerr.New(pgerr.SyntaxError, "COPY without its query")}
+		}
 	}
 	reader := copyReader{given: map[string]bool{}}
 	for _, n := range c.Options {
@@ -64,6 +73,17 @@ func copyTo(c *pg_query.CopyStmt, sql string) Command {
 		return *reader.err
 	}
 	return Copy{SQL: inner, Offset: offset, CopyOptions: reader.options}
+}
+
+// allRows is a query for what COPY of a table sends.
+func allRows(c *pg_query.CopyStmt) string {
+	var names []string
+	for _, n := range c.Attlist {
+		names = append(names, pgx.Identifier{n.GetString_().GetSval()}.Sanitize())
+	}
+	r := c.Relation
+	table := slices.DeleteFunc(pgx.Identifier{r.Catalogname, r.Schemaname, r.Relname}, func(part string) bool { return part == "" })
+	return "SELECT " + cmp.Or(strings.Join(names, ", "), "*") + " FROM " + table.Sanitize()
 }
 
 // parenthesized returns what the first parentheses of a statement hold, and the number of characters before it.

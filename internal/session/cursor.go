@@ -52,7 +52,7 @@ func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, 
 	}
 	q, err := s.bindQuery(ctx, s.scope(st), p, formats, values, result, c.Offset)
 	if err == nil {
-		q.offset = elsewhere // FETCH is another message
+		q.offset = command.Elsewhere // FETCH is another message
 	}
 	return q, err
 }

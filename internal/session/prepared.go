@@ -100,7 +100,7 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 				values[i] = []byte(*a)
 			}
 		}
-		if x.query, err = s.bindQuery(ctx, s.scope(st), named.prepared, nil, values, x.formats, elsewhere); err != nil {
+		if x.query, err = s.bindQuery(ctx, s.scope(st), named.prepared, nil, values, x.formats, command.Elsewhere); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
@@ -17,7 +18,7 @@ type query struct {
 	bound   Bound // until it is executed
 	bind    func(context.Context) (Bound, error)
 	columns []pgconn.FieldDescription // with formats; nil: no rows
-	offset  int                       // characters before the statement in the client's text, or elsewhere
+	offset  int                       // characters before the statement in the client's text, or command.Elsewhere
 
 	hold     memory.Hold // of the plan until it is executed, of the rows after
 	charged  bool
@@ -201,9 +202,6 @@ func (q *query) store(rows Rows, account *memory.Account) error {
 	return nil
 }
 
-// elsewhere is the offset of a statement whose text came with an earlier message, in PREPARE or DECLARE.
-const elsewhere = -1
-
 // withOffset adds a statement's offset in the client's text to the position of an error. An error from elsewhere loses
 // its position.
 func withOffset(err error, offset int) error {
@@ -212,7 +210,7 @@ func withOffset(err error, offset int) error {
 		return err
 	}
 	c := *e
-	if c.Position += int32(offset); offset == elsewhere {
+	if c.Position += int32(offset); offset == command.Elsewhere {
 		c.Position = 0
 	}
 	return &c

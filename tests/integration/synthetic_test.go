@@ -165,6 +165,11 @@ func TestSyntheticRows(t *testing.T) {
 	if err != nil || copied.String() != "Nobody 7\n" {
 		t.Errorf("COPY: %q, %v", &copied, err)
 	}
+	copied.Reset()
+	if _, err := alice.PgConn().CopyTo(ctx, &copied, "COPY public.patients (name) TO STDOUT"); err != nil ||
+		strings.Count(copied.String(), "\n") < 5 || strings.Count(copied.String(), "\n") != strings.Count(copied.String(), "Nobody ") {
+		t.Errorf("COPY of a table: %q, %v", &copied, err)
+	}
 	if !alice.warned() {
 		t.Error("no warning by the extended protocol")
 	}

@@ -59,11 +59,20 @@ func (c *Call) OutOfBounds() (out []expr.OutOfBounds) {
 
 var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "stddev": "stddev_samp"}
 
-// valueAggregates return values of rows.
+// valueAggregates return values of rows, as all do that make JSON.
 var valueAggregates = map[string]bool{
-	"array_agg": true, "string_agg": true, "json_agg": true, "jsonb_agg": true, "json_object_agg": true,
-	"jsonb_object_agg": true, "mode": true, "xmlagg": true,
-	"any_value": true, "range_agg": true, "range_intersect_agg": true,
+	"array_agg": true, "string_agg": true, "mode": true, "xmlagg": true, "any_value": true, "range_agg": true,
+	"range_intersect_agg": true,
+}
+
+// ReturnsValues refuses an aggregate of private rows that returns values of them; nil: the call is of another function.
+func ReturnsValues(b *relation.Base, f *pg_query.FuncCall) error {
+	name := sqltree.FunctionName(f)
+	if json := strings.HasPrefix(name, "json") && sqltree.AggregateNames[name]; !json && !valueAggregates[name] {
+		return nil
+	}
+	return b.Refuse(refusal.ReturnsValues, &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}},
+		name+" returns values of private rows", "Use count, sum, avg, min, max or a percentile.")
 }
 
 // NewUnitCall types an aggregate call over the rows of sc, as it is written.
@@ -114,10 +123,10 @@ func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error
 // checkForm refuses aggregates that return values of rows, unknown ones, and forms of a call that the package does not
 // read.
 func checkForm(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node) error {
+	if err := ReturnsValues(b, f); err != nil {
+		return err
+	}
 	switch {
-	case valueAggregates[c.Name]:
-		return b.Refuse(refusal.ReturnsValues, node, fmt.Sprintf("%s returns values of private rows", c.Name),
-			"Use count, sum, avg, min, max or a percentile.")
 	case !sqltree.AggregateNames[c.Name]:
 		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
 	case c.Star && c.Name != "count":

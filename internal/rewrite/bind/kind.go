@@ -1,9 +1,12 @@
 package bind
 
 import (
+	"cmp"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -62,7 +65,7 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	probe := *b
 	src, err := probe.Source(s, e)
 	if err != nil {
-		return 0, err
+		return 0, b.ofValues(s, err)
 	}
 	keys, err := probe.groupColumns(s, src)
 	if err != nil {
@@ -78,6 +81,20 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 		}
 	}
 	return Released, nil
+}
+
+// ofValues is why a query over private rows is refused: what it returns, where that are values of rows whatever it reads,
+// comes before how it is written.
+func (b *Binder) ofValues(s *pg_query.SelectStmt, err error) error {
+	for _, t := range s.TargetList {
+		sqltree.Visit(t, func(n *pg_query.Node) bool {
+			if f := n.GetFuncCall(); f != nil && f.Over == nil {
+				err = cmp.Or(aggregate.ReturnsValues(b.Base, f), err)
+			}
+			return n.GetSubLink() == nil
+		})
+	}
+	return err
 }
 
 // kindOfSubqueries raises Public to Released where an expression holds a subquery over private tables.

@@ -6,6 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
@@ -31,7 +32,10 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	c := bind.NewAggregateSplitter(b.Binder, sc, alias, sets.keys)
 	c.Answer = true
 	c.OnSubquery = func(l *pg_query.SubLink) error { return b.rewriteSubLink(l, e) }
-	if err := b.splitClauses(s, c, e); err != nil {
+	switch err := b.splitClauses(s, c, e); {
+	case refusal.Is(err, refusal.Ungrouped) && sqltree.DistinctOn(s) != nil && !sqltree.Aggregates(s) && !b.aggregate:
+		return b.refuseRows(s) // the first of each group
+	case err != nil:
 		return err
 	}
 	sets.addToAll(c.Groups[len(sets.keys):])

@@ -23,6 +23,7 @@ type finisher struct {
 
 	values    map[string]bool // names of outputs that are computed of aggregates; nil: nothing has asked
 	choosing  choices         // of the queries around
+	aggregate bool            // a query around aggregates what this one returns
 	outermost bool            // root is a release block
 	overShown bool            // groups that are shown are aggregated
 }
@@ -51,8 +52,8 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 	case len(s.LockingClause) > 0:
 		return refusal.New(refusal.ReadOnly, "row locks are not available")
 	}
-	around := b.choosing
-	defer func() { b.choosing = around }()
+	around, aggregate := b.choosing, b.aggregate
+	defer func() { b.choosing, b.aggregate = around, aggregate }()
 	if s.WithClause != nil {
 		b.choosing = around.and(b.anyChoices(s))
 	}
@@ -80,7 +81,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 			return b.rewriteBlock(s, inner)
 		}
 	}
-	b.choosing = around.and(b.choicesOf(s))
+	b.choosing, b.aggregate = around.and(b.choicesOf(s)), aggregate || sqltree.Aggregates(s)
 	b.overShown = b.overShown || !b.single[s] && aggregatesGroups(s, inner)
 	for _, n := range s.FromClause {
 		if err := b.rewriteItem(n, inner); err != nil {
