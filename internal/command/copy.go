@@ -57,12 +57,12 @@ func copyTo(c *pg_query.CopyStmt, sql string) Command {
 		return denied(
 			"COPY", "COPY (SELECT …) TO STDOUT sends the rows to the client, and psql's \\copy writes them into a file.")
 	}
-	inner, offset := allRows(c), Elsewhere
+	inner, offset, ok := allRows(c), Elsewhere, true
 	if c.Query != nil {
-		var ok bool
-		if inner, offset, ok = parenthesized(sql); !ok {
-			return Refused{pgerr.New(pgerr.SyntaxError, "COPY without its query")}
-		}
+		inner, offset, ok = parenthesized(sql)
+	}
+	if !ok {
+		return Refused{pgerr.New(pgerr.SyntaxError, "COPY without its query")}
 	}
 	reader := copyReader{given: map[string]bool{}}
 	for _, n := range c.Options {
@@ -81,8 +81,9 @@ func allRows(c *pg_query.CopyStmt) string {
 	for _, n := range c.Attlist {
 		names = append(names, pgx.Identifier{n.GetString_().GetSval()}.Sanitize())
 	}
-	r := c.Relation
-	table := slices.DeleteFunc(pgx.Identifier{r.Catalogname, r.Schemaname, r.Relname}, func(part string) bool { return part == "" })
+	r := c.Relation // nil, and not read, of a query
+	table := slices.DeleteFunc(pgx.Identifier{r.GetCatalogname(), r.GetSchemaname(), r.GetRelname()},
+		func(part string) bool { return part == "" })
 	return "SELECT " + cmp.Or(strings.Join(names, ", "), "*") + " FROM " + table.Sanitize()
 }
 
