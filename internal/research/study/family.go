@@ -41,18 +41,7 @@ const familyPoints, familyRows = 3, 3
 // histograms, and to one with many rows at one point, whose parts both have a share of them.
 func quantileFamilies() (Summary, error) {
 	cases := familyCases()
-	failed := make([]error, len(cases))
-	s := inParallel(len(cases), func(i int) Summary {
-		s, err := cases[i].enumerate(cases[i].rows)
-		failed[i] = err
-		return s
-	})
-	for _, err := range failed {
-		if err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return tried(len(cases), func(i int) (Summary, error) { return cases[i].enumerate(cases[i].rows) })
 }
 
 // enumerate lets a unit have so many rows.

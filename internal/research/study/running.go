@@ -42,18 +42,7 @@ func (c runningCase) String() string {
 // runningTotals compares what running totals and chains are charged with the worst that a unit does to their noise.
 func runningTotals() (Summary, error) {
 	cases := runningCases()
-	failed := make([]error, len(cases))
-	s := inParallel(len(cases), func(i int) Summary {
-		s, err := cases[i].enumerate()
-		failed[i] = err
-		return s
-	})
-	for _, err := range failed {
-		if err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return tried(len(cases), func(i int) (Summary, error) { return cases[i].enumerate() })
 }
 
 func (c runningCase) releases() []mechanism.Release {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -112,6 +113,16 @@ func inParallel(n int, one func(i int) Summary) Summary {
 		mu.Unlock()
 	})
 	return total
+}
+
+// tried merges n summaries that may not come about; the first error.
+func tried(n int, one func(i int) (Summary, error)) (Summary, error) {
+	failed := make([]error, n)
+	s := inParallel(n, func(i int) (s Summary) {
+		s, failed[i] = one(i)
+		return s
+	})
+	return s, cmp.Or(failed...)
 }
 
 // eachInParallel calls do for 0 to n−1.
