@@ -49,9 +49,9 @@ test: install-deps lint ## for every change, ten minutes on two cores: lint, and
 	@echo "== tests"
 	@$(GO) test -short -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 20m ./internal/rewrite ./tests/integration/... ./...
 
-guards: install-deps ## what guards privacy, with all its numbers: corpus under every session, mutations, attacks, red team, enumerations
+guards: install-deps ## what guards privacy, with all its numbers: corpus under every session, mutations, attacks, red team, enumerations, intervals
 	@echo "== guards"
-	@$(GO) test -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 60m ./internal/rewrite ./internal/rewrite/expr ./tests/integration/... ./tests/redteam ./internal/research/study -skip '^TestSoak$$'
+	@$(GO) test -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 60m ./internal/rewrite ./internal/rewrite/expr ./internal/engine/estimate ./tests/integration/... ./tests/redteam ./internal/research/study -skip '^TestSoak$$'
 
 test-all: ## everything there is to test, part by part, with a table of times: before a release
 	@./tests/all.sh

@@ -28,7 +28,11 @@ func jointReleases(counts int) []mechanism.Release {
 // sum. Averages and sums have noise of many steps: their intervals hold 95%, of counts what whole numbers allow. False
 // alarms as in TestIntervalsCover.
 func TestJointIntervalsCover(t *testing.T) {
-	const draws, rows = 10000, 400
+	const rows = 400
+	draws := 10000
+	if testing.Short() {
+		draws = 3000
+	}
 	source := mechanism.NewSource()
 	for _, c := range []struct {
 		counts         int
