@@ -151,6 +151,7 @@ func TestSyntheticRows(t *testing.T) {
 		want  string
 	}{
 		{"SELECT name FROM patients WHERE age = $1 LIMIT 1", 21, "Nobody 1"},
+		{"SELECT name FROM patients WHERE age = $1 ORDER BY random() LIMIT 1", 21, "Nobody 1"},
 		{"SELECT 'x' FROM patients LIMIT $1", 2, "x"},                            // rows by the value of the parameter
 		{"SELECT name FROM patients WHERE mood = $1 LIMIT 5", "bad", "Nobody 9"}, // types have other numbers
 		{"SELECT ward FROM wards WHERE mood = $1 ORDER BY 1 LIMIT 1", "good", "A"},

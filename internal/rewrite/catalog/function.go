@@ -57,6 +57,8 @@ func (c *checker) allowed(schema, name string, f *pg_query.FuncCall) error {
 	switch {
 	case schema == "pg_catalog" && pureFunctions[name]:
 		return c.bounded(name, f)
+	case schema == "pg_catalog" && c.in.Chance && chanceFunctions[name]:
+		return nil
 	case schema == "pg_catalog" && catalogFunctions[name],
 		schema == "information_schema" && informationFunctions[name]:
 		c.usesCatalog(at, "function "+name+"()")

@@ -45,6 +45,9 @@ var pureFunctions = words(
 	row_number stddev stddev_pop stddev_samp string_agg sum var_pop var_samp variance any_value`,
 )
 
+// chanceFunctions draw: what applications order rows by that they show a few of.
+var chanceFunctions = words(`random gen_random_uuid`)
+
 // catalogFunctions read the catalogs of the database that they run in: on the shadow, where there is nothing to hide.
 // Those that name objects of the whole cluster (pg_describe_object, acldefault, …) are not among them.
 var catalogFunctions = words(
