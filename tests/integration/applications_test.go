@@ -12,7 +12,7 @@ import (
 // data's, and once on the twin alone.
 func TestApplications(t *testing.T) {
 	p := twinnedTools(t)
-	for _, script := range []string{"django_admin.py", "rails_index.rb", "preview.R", "cursor_preview.js"} {
+	for _, script := range []string{"django_admin.py", "rails_index.rb", "preview.R", "sqlpad.js"} {
 		for _, options := range []string{"", "-c dpproxy.source=synthetic"} {
 			t.Run(script+options, func(t *testing.T) {
 				t.Setenv("PGOPTIONS", options)
