@@ -13,8 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Copy is COPY … TO STDOUT. SQL is the query inside, or one for the rows of a table; Offset counts the characters before
-// it, and is Elsewhere where the client's text has no such query.
+// Copy is COPY … TO STDOUT. SQL is the query inside, or one for the rows of a table; Offset counts the characters
+// before it, and is Elsewhere where the client's text has no such query.
 type Copy struct {
 	SQL    string
 	Offset int

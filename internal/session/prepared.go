@@ -100,7 +100,8 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 				values[i] = []byte(*a)
 			}
 		}
-		if x.query, err = s.bindQuery(ctx, s.scope(st), named.prepared, nil, values, x.formats, command.Elsewhere); err != nil {
+		x.query, err = s.bindQuery(ctx, s.scope(st), named.prepared, nil, values, x.formats, command.Elsewhere)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -19,7 +19,9 @@ type runningCase struct {
 
 func runningCases() (list []runningCase) {
 	guarantees := []mechanism.Guarantee{
-		{Epsilon: .3, Order: mechanism.Orders[12]}, {Epsilon: 2, Order: mechanism.Orders[18]}, {Epsilon: 4, Order: mechanism.Orders[24]},
+		{Epsilon: .3, Order: mechanism.Orders[12]},
+		{Epsilon: 2, Order: mechanism.Orders[18]},
+		{Epsilon: 4, Order: mechanism.Orders[24]},
 	}
 	for n := 2; n <= 3; n++ {
 		for delta := int64(1); delta <= 2; delta++ {

@@ -83,8 +83,8 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	return Released, nil
 }
 
-// ofValues is why a query over private rows is refused: what it returns, where that are values of rows whatever it reads,
-// comes before how it is written.
+// ofValues is why a query over private rows is refused: what it returns, where that are values of rows whatever it
+// reads, comes before how it is written.
 func (b *Binder) ofValues(s *pg_query.SelectStmt, err error) error {
 	for _, t := range s.TargetList {
 		sqltree.Visit(t, func(n *pg_query.Node) bool {
