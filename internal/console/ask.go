@@ -1,14 +1,12 @@
 package console
 
 import (
-	"context"
 	"encoding/csv"
 	"errors"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,25 +15,25 @@ import (
 
 // askPage is Ask: the form, and what came of it.
 type askPage struct {
-	SQL  string
-	text boundText // SQL as the wire takes it
+	SQL        string
+	statements []statement // of SQL
 
 	Parameters []parameter
 
-	Prices  []float64 // the steps of the slider
-	Step    int       // where it is
-	Own     int       // the policy's
-	Price   price
-	First   []question
-	Tables  []askable // the schema that stands beside the editor
-	DryRun  *dryRun
-	Outcome *outcome
+	Prices   []float64 // the steps of the slider
+	Step     int       // where it is
+	Own      int       // the policy's
+	Price    price
+	First    []question
+	Tables   []askable // the schema that stands beside the editor
+	DryRun   *dryRun
+	Outcomes []*outcome // by statement
 }
 
-// outcome is what a question gave: an answer, or a refusal.
+// outcome is what a statement gave: an answer, or a refusal.
 type outcome struct {
 	ID      int
-	Name    string // of a saved question, on a dashboard
+	Name    string // of the statement; empty: there is one
 	Notice  string
 	Details []string
 	Hint    string
@@ -68,8 +66,7 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
 
 func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, sql string) {
 	p := c.askPage(r)
-	p.SQL = sql
-	p.Parameters = bindNames(sql).parameters(r.PostForm)
+	p.setSQL(sql, r)
 	c.renderAsk(w, r, x, p, http.StatusOK)
 }
 
@@ -77,7 +74,7 @@ func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *sessio
 func (c *Console) renderAsk(w http.ResponseWriter, r *http.Request, x *session, p askPage, status int) {
 	if tables, err := tablesOf(r.Context(), x.client); err == nil {
 		p.Tables = tables
-		if p.Outcome == nil && p.DryRun == nil {
+		if p.Outcomes == nil && p.DryRun == nil {
 			p.First = firstQuestions(tables)
 		}
 	}
@@ -87,9 +84,8 @@ func (c *Console) renderAsk(w http.ResponseWriter, r *http.Request, x *session, 
 // askPage reads the form.
 func (c *Console) askPage(r *http.Request) askPage {
 	defaults := c.config.Proxy.Policy().Defaults
-	p := askPage{SQL: strings.TrimSpace(r.PostFormValue("sql")), Prices: prices(defaults.Epsilon, defaults.EpsilonMax)}
-	p.text = bindNames(p.SQL)
-	p.Parameters = p.text.parameters(r.PostForm)
+	p := askPage{Prices: prices(defaults.Epsilon, defaults.EpsilonMax)}
+	p.setSQL(strings.TrimSpace(r.PostFormValue("sql")), r)
 	p.Step = nearest(p.Prices, defaults.Epsilon)
 	if step, err := strconv.Atoi(r.PostFormValue("step")); err == nil && step >= 0 && step < len(p.Prices) {
 		p.Step = step
@@ -109,43 +105,42 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	case "open":
 		c.showQuestion(w, r, x, p.SQL)
 		return
+	case "dashboard":
+		sql, err := c.dashboard(r, x, r.PostForm["id"])
+		switch {
+		case err != nil:
+			c.refuse(w, r, err)
+		case sql == "":
+			c.fail(w, r, http.StatusNotFound, "Choose saved questions of yours.")
+		default:
+			c.showQuestion(w, r, x, sql)
+		}
+		return
 	case "price":
 		d := c.dry(r, x, p)
 		p.DryRun = &d
 		c.renderAsk(w, r, x, p, statusOf(d.Refused))
 		return
 	}
-	// A question takes as long as main takes; the page has its time-outs back afterwards.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{})
-	_ = control.SetWriteDeadline(time.Time{})
-	a, err := p.question(r.Context(), x.client)
-	defer a.release()
-	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	p.Outcome = outcomeOf(a, err, p)
-	if a != nil {
-		p.Outcome.ID = x.keep(a)
-	}
+	p.Outcomes = p.askAll(w, r, x)
+	status := statusOf(p.Outcomes[0].Refused)
 	if isFragment(r) {
-		c.write(w, r, statusOf(p.Outcome.Refused), "ask", "outcome", p.Outcome)
+		c.write(w, r, status, "ask", "outcomes", p.Outcomes)
 		return
 	}
-	c.renderAsk(w, r, x, p, statusOf(p.Outcome.Refused))
+	c.renderAsk(w, r, x, p, status)
 }
 
-// question asks what the page has.
-func (p askPage) question(ctx context.Context, c *client) (*answer, error) {
-	values, err := p.values()
-	if err != nil {
-		return nil, err
-	}
-	return c.question(ctx, p.Price, p.text.SQL, values...)
+// setSQL has the page ask a text, with the values that the form has for its parameters.
+func (p *askPage) setSQL(sql string, r *http.Request) {
+	p.SQL, p.statements = sql, statementsOf(sql)
+	p.Parameters = parametersOf(p.statements, r.PostForm)
 }
 
-func outcomeOf(a *answer, err error, p askPage) *outcome {
-	o := &outcome{Script: script(p.Price, p.text.SQL, p.Parameters)}
+func (p askPage) outcomeOf(a *answer, err error, st statement) *outcome {
+	o := &outcome{Name: st.Name, Script: script(p.priceOf(st), st.SQL, p.Parameters)}
 	if err != nil {
-		e := explained(err, p, 0)
+		e := p.explained(err, st, 0)
 		o.Refused = &e
 		return o
 	}
@@ -253,16 +248,16 @@ func script(p price, sql string, parameters []parameter) string {
 		}
 		end += ` \g`
 	}
-	if p.Workload != "" {
-		return "SET dpproxy.workload = " + quote(p.Workload) + ";\n" + sql + end
+	var sets string
+	for _, set := range [][2]string{{"workload", p.Workload}, {"margin", p.Margin}, {"epsilon", p.Epsilon}} {
+		if set[1] != "" {
+			sets += "SET dpproxy." + set[0] + " = " + quote(set[1]) + ";\n"
+		}
 	}
-	switch {
-	case p.Margin != "":
-		return "SET dpproxy.margin = " + quote(p.Margin) + ";\n" + sql + end
-	case p.Epsilon != "":
-		return "SET dpproxy.epsilon = " + quote(p.Epsilon) + ";\n" + sql + end
+	for _, set := range p.Sets {
+		sets += set + ";\n"
 	}
-	return sql + end
+	return sets + sql + end
 }
 
 // kept finds the answer of this session that a request names; nil: it has said that there is none.

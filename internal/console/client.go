@@ -103,12 +103,15 @@ type cell struct {
 }
 
 // price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε.
-// Workload has the statements that are asked together with it.
-type price struct{ Epsilon, Margin, Workload string }
+// Workload has the statements that are asked together with it, Sets the settings that the analyst has written before it.
+type price struct {
+	Epsilon, Margin, Workload string
+	Sets                      []string
+}
 
 // errNoRows refuses, before anything is charged, statements that a page has no use for: SET, COPY, BEGIN.
 var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no rows, and was not run",
-	pgerr.Hint("Ask a SELECT. The console sets epsilon and margin itself; connect with psql for everything else."))
+	pgerr.Hint("Ask a SELECT; a SET stands before the one that it is for. Connect with psql for everything else."))
 
 // ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text
 // means the same.
@@ -227,8 +230,40 @@ func (c *client) settle(ctx context.Context, p price) error {
 			return err
 		}
 	}
+	for _, sql := range p.Sets {
+		if _, err := c.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Close(); err != nil {
+			return withoutPosition(err)
+		}
+	}
 	c.notices = nil
 	return nil
+}
+
+// withoutPosition is an error of a text that stands elsewhere.
+func withoutPosition(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return err
+	}
+	placeless := *e
+	placeless.Position = 0
+	return &placeless
+}
+
+// types are those of the parameters of a statement; nil: the wire does not know.
+func (c *client) types(ctx context.Context, p price, sql string) []uint32 {
+	if c.begin(ctx) != nil {
+		return nil
+	}
+	defer c.end()
+	if c.settle(ctx, p) != nil {
+		return nil
+	}
+	prepared, err := c.conn.Prepare(ctx, "", sql, nil)
+	if err != nil {
+		return nil
+	}
+	return prepared.ParamOIDs
 }
 
 // read takes the rows over.
@@ -272,24 +307,6 @@ func (a *answer) text(row int, name string) string {
 type refusal struct {
 	Code, Message, Detail, Hint, Help, Near string
 	Position                                int // in characters of the text, from 1; 0: of no place
-}
-
-// explained says of an error what the client may know. Errors of the wire are made for it; others are not shown. offset
-// is how many characters stood before the question.
-func explained(err error, p askPage, offset int) refusal {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return refusal{
-			Message: "The proxy gave no answer that can be shown here.",
-			Hint:    "Load the page again, and log in if it asks you to.",
-		}
-	}
-	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint, Help: helpOf(e.Hint)}
-	if at := int(e.Position) - offset; at > 0 {
-		at = p.text.own(at)
-		r.Near, r.Position = near(p.SQL, at), at
-	}
-	return r
 }
 
 // near quotes the text from a position on, which counts characters from 1, up to the end of its line.

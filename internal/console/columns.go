@@ -176,7 +176,7 @@ func (c *Console) showColumns(w http.ResponseWriter, r *http.Request, x *session
 
 // refuse shows why a page cannot be had.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	e := explained(err, askPage{}, 0)
+	e := askPage{}.explained(err, statement{}, 0)
 	text := e.Message
 	for _, more := range []string{e.Detail, e.Hint} {
 		if more != "" {

@@ -18,7 +18,7 @@
 //	build.go                 a question of a table's columns, without SQL
 //	columns.go budget.go     what may be asked, what is left, what was asked
 //	notebook.go              questions that are saved under a name, and shared
-//	together.go              a dashboard: saved questions that are asked as one workload
+//	statements.go            a question of several statements, and a dashboard: one of saved questions
 //	dba.go samples.go        the administrator's pages: accounts, counters, pools, policy. They run no SQL
 //
 // docs/console.md has the security argument.

@@ -16,7 +16,8 @@ type dryRun struct {
 	Parameters []parameter // of the question: fields of the form
 
 	Refused *refusal
-	Free    bool // nothing private is read
+	Free    bool   // nothing private is read
+	All     string // what several statements take
 	Plan    explanation
 	Parts   []part
 	Offers  []offer
@@ -95,12 +96,12 @@ type offer struct {
 const explainPrefix = "EXPLAIN (FORMAT JSON) "
 
 // explain makes a dry run of one statement at a price.
-func explain(ctx context.Context, c *client, at price, p askPage) (explanation, bool, error) {
-	values, err := p.values()
+func (p askPage) explain(ctx context.Context, c *client, at price, st statement) (explanation, bool, error) {
+	values, err := p.values(st)
 	if err != nil {
 		return explanation{}, false, err
 	}
-	a, err := c.ask(ctx, at, explainPrefix+p.text.SQL, values...)
+	a, err := c.ask(ctx, at, explainPrefix+st.SQL, values...)
 	if err != nil {
 		return explanation{}, false, err
 	}
@@ -122,10 +123,16 @@ func (c *Console) dryRun(w http.ResponseWriter, r *http.Request, x *session) {
 
 // dry asks what the question would cost, and what it would at other prices.
 func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
+	p.findTypes(r.Context(), x.client)
 	d := dryRun{Chosen: p.Price, Parameters: p.Parameters}
-	plan, free, err := explain(r.Context(), x.client, p.Price, p)
+	if len(p.statements) > 1 {
+		p.dryAll(r.Context(), x.client, &d)
+		return d
+	}
+	st := p.statements[0]
+	plan, free, err := p.explain(r.Context(), x.client, p.priceOf(st), st)
 	if err != nil {
-		e := explained(err, p, utf8.RuneCountInString(explainPrefix))
+		e := p.explained(err, st, utf8.RuneCountInString(explainPrefix))
 		d.Refused = &e
 		return d
 	}
@@ -159,7 +166,9 @@ func (c *Console) offers(ctx context.Context, conn *client, p askPage, plan expl
 			list = append(list, offer{plan.Epsilon, offerMargins(plan), true})
 			continue
 		}
-		other, _, err := explain(ctx, conn, price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64)}, p)
+		st := p.statements[0]
+		at := price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64), Sets: st.Sets}
+		other, _, err := p.explain(ctx, conn, at, st)
 		if err == nil {
 			list = append(list, offer{p.Prices[i], offerMargins(other), false})
 		}

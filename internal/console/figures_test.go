@@ -245,14 +245,15 @@ func TestCSV(t *testing.T) {
 func TestScript(t *testing.T) {
 	for want, p := range map[string]price{
 		"SELECT 1;": {},
-		"SET dpproxy.epsilon = '0.2';\nSELECT 1;": {Epsilon: "0.2"},
-		"SET dpproxy.margin = '2''%';\nSELECT 1;": {Margin: "2'%"},
+		"SET dpproxy.epsilon = '0.2';\nSELECT 1;":                        {Epsilon: "0.2"},
+		"SET dpproxy.margin = '2''%';\nSELECT 1;":                        {Margin: "2'%"},
+		"SET dpproxy.epsilon = '0.2';\nSET TimeZone = 'UTC';\nSELECT 1;": {Epsilon: "0.2", Sets: []string{"SET TimeZone = 'UTC'"}},
 	} {
 		if got := script(p, " SELECT 1; \n", nil); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got, want := script(price{}, "SELECT $1;", []parameter{{"a", `it's \ x`}}), `SELECT $1 \bind 'it''s \\ x' \g`; got != want {
+	if got, want := script(price{}, "SELECT $1;", []parameter{{Name: "a", Value: `it's \ x`}}), `SELECT $1 \bind 'it''s \\ x' \g`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -27,6 +27,7 @@ const tooManyLogins = "Other logins from your address are still being looked at.
 // loginPage is what the login forms show.
 type loginPage struct {
 	User         string
+	Of, ID       string // of the saved question that is opened then
 	Problem      string
 	Certificates bool             // nobody has a password
 	Databases    []databaseChoice // one is no choice
@@ -38,12 +39,14 @@ type databaseChoice struct {
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
-	c.render(w, r, http.StatusOK, "login", "Log in", c.loginPage("", "", ""))
+	c.render(w, r, http.StatusOK, "login", "Log in", c.loginPage(r, "", "", ""))
 }
 
-func (c *Console) loginPage(user, database, problem string) loginPage {
-	p := loginPage{User: user, Problem: problem, Certificates: c.config.Proxy.Policy().Auth.Method ==
-		policy.AuthCertificate}
+func (c *Console) loginPage(r *http.Request, user, database, problem string) loginPage {
+	p := loginPage{
+		User: user, Of: r.FormValue("of"), ID: r.FormValue("id"), Problem: problem,
+		Certificates: c.config.Proxy.Policy().Auth.Method == policy.AuthCertificate,
+	}
 	for _, name := range c.config.Databases() {
 		p.Databases = append(p.Databases, databaseChoice{name, name == database})
 	}
@@ -67,30 +70,30 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	user, password, database := r.PostFormValue("user"), r.PostFormValue("password"),
 		c.database(r.PostFormValue("database"))
 	if database == "" {
-		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(user, "", "Choose a database."))
+		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(r, user, "", "Choose a database."))
 		return
 	}
 	if user == "" || password == "" || len(user) > maxUser || len(password) > maxPassword ||
 		strings.ContainsRune(user+password, 0) {
 		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in",
-			c.loginPage(user, database, "Type your name and your password."))
+			c.loginPage(r, user, database, "Type your name and your password."))
 		return
 	}
 	release, ok := c.logins.take(hostOf(r))
 	if !ok {
-		c.render(w, r, http.StatusTooManyRequests, "login", "Log in", c.loginPage(user, database, tooManyLogins))
+		c.render(w, r, http.StatusTooManyRequests, "login", "Log in", c.loginPage(r, user, database, tooManyLogins))
 		return
 	}
 	conn, err := c.connect(r, user, password, database)
 	release()
 	if err != nil {
 		c.config.Log.Info("no console session", "remote", r.RemoteAddr, "error", code(err))
-		c.render(w, r, http.StatusUnauthorized, "login", "Log in", c.loginPage(user, database, wording(err)))
+		c.render(w, r, http.StatusUnauthorized, "login", "Log in", c.loginPage(r, user, database, wording(err)))
 		return
 	}
 	x := &session{analyst: user, database: database, client: conn, host: hostOf(r)}
 	conn.open, conn.spare = func() *memory.Account { return c.config.Memory.Open(user) }, x.forget
-	c.admit(w, r, x, "/ask")
+	c.admit(w, r, x, "/ask"+savedQuery(r))
 }
 
 func (c *Console) connect(r *http.Request, user, password, database string) (*client, error) {

@@ -32,6 +32,15 @@ func addressOf(o saved.Owner, id string) string {
 	return "/ask?" + url.Values{"of": {o.Analyst}, "id": {id}}.Encode()
 }
 
+// savedQuery is the part of an address that names the saved question of a request; empty: it has none.
+func savedQuery(r *http.Request) string {
+	of, id := r.FormValue("of"), r.FormValue("id")
+	if of == "" || id == "" || len(of) > maxUser || len(id) > maxUser {
+		return ""
+	}
+	return "?" + url.Values{"of": {of}, "id": {id}}.Encode()
+}
+
 func (c *Console) showSaved(w http.ResponseWriter, r *http.Request, x *session) {
 	c.renderSaved(w, r, x, savedPage{})
 }
@@ -80,7 +89,7 @@ func (c *Console) changeSaved(w http.ResponseWriter, r *http.Request, x *session
 	}
 	if err != nil {
 		c.config.Log.Info("a question was not saved", "error", err)
-		e := explained(err, askPage{}, 0)
+		e := askPage{}.explained(err, statement{}, 0)
 		c.renderSaved(w, r, x, savedPage{New: sql != "", SQL: sql, Problem: &e})
 		return
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // pageNames are the pages, each a template that fills in layout.html.
-var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "together", "build", "help", "dba", "policy"}
+var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "saved", "build", "help", "dba", "policy"}
 
 // parsePages reads the templates. fragments.html has what pages and scripts both show.
 func parsePages() (map[string]*template.Template, error) {
@@ -103,8 +103,6 @@ func (c *Console) routes() http.Handler {
 	analyst("GET /build", c.showBuild)
 	analyst("GET /saved", c.showSaved)
 	analyst("POST /saved", c.changeSaved)
-	analyst("GET /together", c.showTogether)
-	analyst("POST /together", c.askTogether)
 	analyst("GET /help", c.showHelp)
 	dba := func(pattern string, h func(http.ResponseWriter, *http.Request, *session)) {
 		mux.HandleFunc(pattern, c.only(true, h))
@@ -137,7 +135,7 @@ func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) h
 		case x == nil && len(r.URL.Path) >= 4 && r.URL.Path[:4] == "/dba":
 			http.Redirect(w, r, "/dba/login", http.StatusSeeOther)
 		case x == nil:
-			http.Redirect(w, r, "/login", http.StatusSeeOther)
+			http.Redirect(w, r, "/login"+savedQuery(r), http.StatusSeeOther)
 		case changes(r) && !x.mayAct(r):
 			c.fail(w, r, http.StatusForbidden, "This form is of an earlier session. Go back, and load its page again.")
 		default:

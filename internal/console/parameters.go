@@ -1,17 +1,22 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// parameter is a :name of a question, with the value that stands in its field.
-type parameter struct{ Name, Value string }
+// parameter is a :name of a question, with the value that stands in its field, and the type of that field.
+type parameter struct{ Name, Value, Type string }
 
 // maxParameters bounds the fields of a question.
 const maxParameters = 20
@@ -149,25 +154,64 @@ func escaped(s string) int {
 	return len(s)
 }
 
-// parameters reads the fields of a question's names.
-func (b boundText) parameters(form url.Values) []parameter {
-	names := b.Names[:min(len(b.Names), maxParameters+1)] // one more is refused
-	list := make([]parameter, len(names))
-	for i, name := range names {
-		list[i] = parameter{name, form.Get(parameterPrefix + name)}
+// parametersOf reads the fields of the names in a question.
+func parametersOf(statements []statement, form url.Values) (list []parameter) {
+	seen := map[string]bool{}
+	for _, st := range statements {
+		for _, name := range st.Names {
+			if !seen[name] && len(list) <= maxParameters { // one more is refused
+				list = append(list, parameter{Name: name, Value: form.Get(parameterPrefix + name), Type: "text"})
+			}
+			seen[name] = true
+		}
 	}
 	return list
 }
 
 const parameterPrefix = "parameter "
 
-// values are those of the parameters. Without one, nothing is asked.
-func (p askPage) values() ([]string, error) {
+// findTypes gives each field the type that the wire gives its parameter.
+func (p askPage) findTypes(ctx context.Context, c *client) {
+	types := map[string]string{}
+	for _, st := range p.statements[:min(len(p.statements), mostStatements)] {
+		if len(st.Names) == 0 {
+			continue
+		}
+		for i, oid := range c.types(ctx, price{Sets: st.Sets}, st.SQL) {
+			if i < len(st.Names) && types[st.Names[i]] == "" {
+				types[st.Names[i]] = fieldType(oid)
+			}
+		}
+	}
+	for i := range p.Parameters {
+		p.Parameters[i].Type = cmp.Or(types[p.Parameters[i].Name], "text")
+	}
+}
+
+// fieldType is the type of a field for values of a type.
+func fieldType(oid uint32) string {
+	switch {
+	case isNumber(oid):
+		return "number"
+	case oid == pgtype.DateOID:
+		return "date"
+	case oid == pgtype.TimestampOID:
+		return "datetime-local"
+	}
+	return "text"
+}
+
+// values are those of a statement's parameters. Without one, nothing is asked.
+func (p askPage) values(st statement) ([]string, error) {
 	if len(p.Parameters) > maxParameters {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a question has "+strconv.Itoa(maxParameters)+" parameters at most")
 	}
-	values := make([]string, len(p.Parameters))
-	for i, v := range p.Parameters {
+	values := make([]string, len(st.Names))
+	for _, v := range p.Parameters {
+		i := slices.Index(st.Names, v.Name)
+		if i < 0 {
+			continue
+		}
 		if values[i] = v.Value; v.Value == "" {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "there is no value for :"+v.Name,
 				pgerr.Hint("It stands in the field below the editor. Text needs no quotes there."))

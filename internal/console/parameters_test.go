@@ -42,3 +42,26 @@ func TestNamesAreBound(t *testing.T) {
 		}
 	}
 }
+
+// TestStatements: a question is split at its semicolons alone; settings hold for what stands behind them.
+func TestStatements(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT 1":                          `["" SELECT 1 [] 0]`,
+		" -- why\nSELECT 1;":                `["" SELECT 1 [] 8]`,
+		"SELECT ';'; SELECT $$;$$":          `["SELECT ';'" SELECT ';' [] 0] ["SELECT $$;$$" SELECT $$;$$ [] 12]`,
+		"-- a;b\nSELECT 1;\n-- ß\nSELECT 2": `["a;b" SELECT 1 [] 7] ["ß" SELECT 2 [] 22]`,
+		"SET a = 1; set b = ';'; SELECT 1; RESET  all; SELECT 2; RESET a;": `["SELECT 1" SELECT 1 [SET a = 1 set b = ';'] 24] ["SELECT 2" SELECT 2 [] 46]`,
+		"/* ; */ SELECT /* ; */ 1;; ;":                                     `["" SELECT /* ; */ 1 [] 8]`,
+		"-- two\nSET a = 1; SELECT 1; SELECT 2":                            `["two" SELECT 1 [SET a = 1] 18] ["SELECT 2" SELECT 2 [SET a = 1] 28]`,
+		"SET a = 1":                                                        `["" SET a = 1 [] 0]`,
+		"":                                                                 `["" ` + ` [] 0]`,
+	} {
+		var list []string
+		for _, st := range statementsOf(sql) {
+			list = append(list, fmt.Sprintf("[%q %s %v %d]", st.Name, st.SQL, st.Sets, st.from))
+		}
+		if got := strings.Join(list, " "); got != want {
+			t.Errorf("%q:\n%s\nwant\n%s", sql, got, want)
+		}
+	}
+}

@@ -39,29 +39,24 @@ type session struct {
 // administrator says whose session it is. There is no way from one kind to the other but a login.
 func (s *session) administrator() bool { return s.client == nil }
 
-// keep stores an answer for download, in the place of the oldest.
-func (s *session) keep(a *answer) (id int) {
+// keep stores the answers of a question for download, nil for none: one in the place of the oldest, several in the place
+// of all others.
+func (s *session) keep(list []*answer) (ids []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.serial++
-	s.store(s.serial, a)
-	s.drop(s.serial - keptAnswers)
-	return s.serial
-}
-
-// keepAll stores those of a dashboard, in the place of all others; nil is none. They have one number after the other.
-func (s *session) keepAll(list []*answer) (first int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop(s.serial)
-	first = s.serial + 1
+	oldest := s.serial
+	if len(list) == 1 {
+		oldest -= keptAnswers - 1
+	}
+	s.drop(oldest)
 	for _, a := range list {
 		s.serial++
 		if a != nil {
 			s.store(s.serial, a)
 		}
+		ids = append(ids, s.serial)
 	}
-	return first
+	return ids
 }
 
 func (s *session) store(id int, a *answer) {

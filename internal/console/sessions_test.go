@@ -58,18 +58,18 @@ func TestSessionsExpire(t *testing.T) {
 func TestAnswersKept(t *testing.T) {
 	x := &session{}
 	for i := range keptAnswers + 2 {
-		if id := x.keep(&answer{}); id != i+1 {
+		if id := x.keep([]*answer{{}})[0]; id != i+1 {
 			t.Errorf("answer %d has the number %d", i+1, id)
 		}
 	}
 	if len(x.answers) != keptAnswers || x.answer(1) != nil || x.answer(keptAnswers+2) == nil {
 		t.Errorf("%d answers are kept", len(x.answers))
 	}
-	first := x.keepAll([]*answer{{}, nil, {}, {}})
+	first := x.keep([]*answer{{}, nil, {}, {}})[0]
 	if len(x.answers) != 3 || x.answer(first) == nil || x.answer(first+1) != nil || x.answer(first+3) == nil {
 		t.Errorf("of a dashboard %d are kept", len(x.answers))
 	}
-	if x.keep(&answer{}); len(x.answers) != keptAnswers {
+	if x.keep([]*answer{{}}); len(x.answers) != keptAnswers {
 		t.Errorf("%d answers are kept behind a dashboard", len(x.answers))
 	}
 }

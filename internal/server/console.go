@@ -21,7 +21,7 @@ func (s *Server) consoleOn(p *policy.Policy) error {
 		return nil
 	}
 	var err error
-	if s.saved, err = saved.Open(s.serving, p.Ledger); err != nil {
+	if s.saved, err = saved.Open(s.serving, p.Ledger, s.log); err != nil {
 		return err
 	}
 	pipe := console.NewPipe()

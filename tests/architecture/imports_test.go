@@ -72,7 +72,7 @@ var allowed = map[string]string{
 	"provision":              "backend introspect ledger/stores/postgres lineage policy rewrite rewrite/catalog verifier",
 	"tracing":                "policy session version",
 	"tracing/tracingtest":    "",
-	"ledger/stores/saved":    "ledger pgerr",
+	"ledger/stores/saved":    "ledger ledger/pagecheck pgerr",
 	"console":                "ledger ledger/stores/saved memory metrics pgerr policy wire",
 	"server":                 "backend console engine gate ledger ledger/accounting ledger/admin ledger/stores ledger/stores/saved memory metrics pgerr policy provision session tracing verifier wire",
 	"server/ldaptest":        "",

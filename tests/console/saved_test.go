@@ -41,8 +41,26 @@ func TestSavedQuestions(t *testing.T) {
 	if body := bob.do("/saved", nil).body; strings.Contains(body, question) {
 		t.Error("it is among bob's own")
 	}
-	if r := carol.do(address, nil); r.StatusCode != http.StatusSeeOther {
-		t.Errorf("who has not logged in: %s", r.Status)
+	r := carol.do(address, nil)
+	to := r.Header.Get("Location")
+	if r.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, "/login?") {
+		t.Errorf("who has not logged in: %s, %s", r.Status, to)
+	}
+	wants(t, "the form", carol.do(to, nil).body, `name="of" value="alice"`, `name="id" value="`+idOf(address))
+	r = carol.do("/login", url.Values{"user": {"bob"}, "password": {"demo"}, "of": {"alice"}, "id": {idOf(address)}})
+	if got := r.Header.Get("Location"); r.StatusCode != http.StatusSeeOther || got != address {
+		t.Errorf("after the login: %s, %s, want %s", r.Status, got, address)
+	}
+	for _, elsewhere := range []url.Values{
+		{"of": {"//evil.example"}, "id": {"/\\evil.example"}}, {"of": {"a\r\nSet-Cookie: x=1"}, "id": {"https://evil.example"}}, {"id": {"x"}},
+		{"of": {strings.Repeat("x", 300)}, "id": {"x"}},
+	} {
+		elsewhere.Set("user", "bob")
+		elsewhere.Set("password", "demo")
+		to := w.visitor().do("/login", elsewhere).Header.Get("Location")
+		if u, err := url.Parse(to); err != nil || u.Host != "" || u.Path != "/ask" || !strings.HasPrefix(to, "/ask") {
+			t.Errorf("%q leads to %q", elsewhere, to)
+		}
 	}
 	if spent := w.spent("alice") + w.spent("bob"); spent != 0 {
 		t.Errorf("saving and opening was charged %g", spent)
@@ -113,4 +131,13 @@ func TestSavedQuestionsOfOthers(t *testing.T) {
 		t.Errorf("too much: %s", full.Status)
 	}
 	wants(t, "too much", full.body, "no room for another saved question")
+}
+
+// idOf is what an address names.
+func idOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err.Error()
+	}
+	return u.Query().Get("id")
 }

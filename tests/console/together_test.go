@@ -1,20 +1,22 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 )
 
-// TestDashboard: several saved questions are on one page, asked as one workload, whose price is there before.
+// TestDashboard: several saved questions are one of several statements, asked as one workload, whose price is there
+// before; it has a name and an address as every question, and each answer its own CSV.
 func TestDashboard(t *testing.T) {
 	w := newWorld(t)
 	b := newBrowser(t, w)
 	v := w.visitor().login("alice")
 	for name, sql := range map[string]string{
 		"1 smokers <b>":   "SELECT ward, count(*) AS n FROM patients WHERE smoker GROUP BY ward ORDER BY n DESC -- all",
-		"2 others":        "SELECT ward, count(*) AS n FROM patients WHERE NOT smoker GROUP BY ward ORDER BY n DESC;",
+		"2 others":        "SET dpproxy.epsilon = 0.5; SELECT ward, count(*) AS n FROM patients WHERE NOT smoker GROUP BY ward ORDER BY n DESC;",
 		"3 all of a ward": "SELECT smoker, count(*) AS n FROM patients WHERE ward = 'general' GROUP BY smoker",
 		"4 refused":       "SELECT name FROM patients",
 	} {
@@ -27,19 +29,19 @@ func TestDashboard(t *testing.T) {
 		b.click(".kept li:nth-child(" + n + ") input[type=checkbox]")
 	}
 	b.click("button[form=together]")
-	b.await("main.together")
-	wants(t, "price", b.text("main"), "1 smokers <b>", "of your budget for all; charged are 1 of 3 different statements")
+	b.until("its price is there", func() bool { return strings.Contains(b.text("#dryrun"), "of your budget for all") })
+	wants(t, "price", b.text("#dryrun"), "charged are 1 of 3 different statements")
 	b.accessible("dashboard, before")
 	if spent := w.spent("alice"); spent != 0 {
 		t.Errorf("the price was charged %g", spent)
 	}
-	b.click("button.main")
-	b.await("main.together .picture svg")
+	b.click("button[value=run]")
 	b.until("each has its chart", func() bool {
-		return eval[int](b, "document.querySelectorAll('main.together .picture svg').length") == 3
+		return eval[int](b, "document.querySelectorAll('#outcome .picture svg').length") == 3
 	})
-	if charged := strings.Count(b.text("main"), "nothing spent"); charged != 2 {
-		t.Errorf("%d of 3 are free\n%s", charged, short(b.text("main")))
+	wants(t, "names", b.text("#outcome"), "1 smokers <b>", "2 others", "3 all of a ward")
+	if charged := strings.Count(b.text("#outcome"), "nothing spent"); charged != 2 {
+		t.Errorf("%d of 3 are free\n%s", charged, short(b.text("#outcome")))
 	}
 	b.accessible("dashboard")
 	b.scheme("dark")
@@ -48,26 +50,73 @@ func TestDashboard(t *testing.T) {
 	b.scheme("light")
 	b.picture("dashboard")
 	b.phone()
-	b.open("/saved")
-	b.narrow("saved")
+	b.narrow("dashboard")
+	b.picture("dashboard-phone")
+	b.desk()
+	addresses := eval[[]string](b, "[...document.querySelectorAll('#outcome a[download]')].map((a) => a.getAttribute('href'))")
+	if len(addresses) != 3 {
+		t.Errorf("CSV at %q", addresses)
+	}
+
+	// it is saved, and opened, as every question is
+	b.click("button[value=new]")
+	b.await("#name")
+	b.press("#name", "all three")
+	b.press("#with", "bob")
+	b.click("main button.main")
+	b.await("#ask")
+	address := strings.TrimPrefix(eval[string](b, "location.href"), w.url)
+	bob := w.visitor().login("bob")
+	wants(t, "shared", bob.do(address, nil).body, "-- 3 all of a ward", "WHERE NOT smoker")
 	b.silent()
 
 	// the others are there where one is refused; nobody asks what is not theirs
 	ids := savedIDs(v.do("/saved", nil).body)
-	r := v.do("/together", url.Values{"csrf": {v.csrf}, "id": ids})
+	r := v.ask(strings.TrimSpace(html.UnescapeString(cutBetween(v.dashboard(ids).body, "autofocus>", "</textarea>"))))
 	wants(t, "with a refusal", r.body, "4 refused", `class="refusal"`, "nothing spent")
-	bob := w.visitor().login("bob")
-	for what, r := range map[string]reply{
-		"another's": bob.do("/together", url.Values{"csrf": {bob.csrf}, "id": ids}),
-		"its price": bob.do("/together?id="+ids[0], nil),
-		"none":      v.do("/together", nil),
-	} {
+	for what, r := range map[string]reply{"another's": bob.dashboard(ids), "none": v.dashboard(nil)} {
 		if r.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", what, r.Status)
 		}
 	}
-	if r := v.do("/together", url.Values{"csrf": {bob.csrf}, "id": ids}); r.StatusCode != http.StatusForbidden {
+	v.csrf = bob.csrf
+	if r := v.dashboard(ids); r.StatusCode != http.StatusForbidden {
 		t.Errorf("another's token: %s", r.Status)
+	}
+}
+
+// dashboard opens a question of saved ones.
+func (v *visitor) dashboard(ids []string) reply {
+	return v.do("/ask", url.Values{"csrf": {v.csrf}, "do": {"dashboard"}, "id": ids})
+}
+
+// cutBetween is the text between two others.
+func cutBetween(s, from, to string) string {
+	_, s, _ = strings.Cut(s, from)
+	s, _, _ = strings.Cut(s, to)
+	return s
+}
+
+// TestStatements: each of a question's statements has its answer or its refusal, at its place; a SET holds for those
+// behind it and for no other question; more than twelve are refused before anything is charged.
+func TestStatements(t *testing.T) {
+	w := newWorld(t)
+	v := w.visitor().login("alice")
+	r := v.ask("SET TimeZone = 'Asia/Tokyo';\nSELECT current_setting('TimeZone') AS zone;\nSELECT nothing FROM patients;\n-- all\nSELECT count(*) FROM patients WHERE age > :least", "parameter least", "30")
+	wants(t, "three", r.body, "Asia/Tokyo", `column &#34;nothing&#34; does not exist`, `data-position="81"`, "near “nothing FROM patients;”", "<h2>all</h2>", "budget spent")
+	if r := v.ask("SELECT current_setting('TimeZone') AS zone"); strings.Contains(r.body, "Tokyo") {
+		t.Errorf("another question has the setting: %s", short(r.body))
+	}
+	wants(t, "a wrong setting", v.ask("SET nothing = 1; SELECT 1").body, `unrecognized configuration parameter`)
+	wants(t, "a setting alone", v.ask("SET TimeZone = 'UTC'").body, "this statement returns no rows")
+	wants(t, "a transaction", v.ask("BEGIN; SELECT 1; COMMIT").body, "this statement returns no rows")
+	spent := w.spent("alice")
+	wants(t, "too many", v.ask(strings.Repeat("SELECT count(*) FROM patients WHERE age > 1;", 13)).body, "12 statements at most")
+	wants(t, "price of too many", v.do("/dryrun", url.Values{
+		"csrf": {v.csrf}, "sql": {strings.Repeat("SELECT count(*) FROM patients WHERE age > 1;", 13)},
+	}, "Dpproxy-Part", "1").body, "12 statements at most")
+	if now := w.spent("alice"); now != spent {
+		t.Errorf("too many were charged %g", now-spent)
 	}
 }
 

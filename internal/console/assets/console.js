@@ -56,8 +56,9 @@ if (form) {
     const place = document.getElementById('parameters');
     const wanted = inputs(dryrun.querySelector('[data-parameters]').content);
     const there = inputs(place);
-    if (wanted.length === there.length && wanted.every((w, i) => w.name === there[i].name)) return;
-    place.replaceChildren(...wanted.map((w) => (there.find((t) => t.name === w.name) || w).parentElement));
+    const same = (a, b) => a.name === b.name && a.type === b.type;
+    if (wanted.length === there.length && wanted.every((w, i) => same(w, there[i]))) return;
+    place.replaceChildren(...wanted.map((w) => (there.find((t) => same(t, w)) || w).parentElement));
   };
 
   const look = async () => {

@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/pagecheck"
 )
 
 // lockWait bounds how long a start waits for a proxy that is being replaced.
@@ -17,7 +22,10 @@ var bucket = []byte("questions")
 // file is a bbolt file: database, a zero byte and analyst → list.
 type file struct{ db *bbolt.DB }
 
-func openFile(path string) (lists, error) {
+func openFile(path string, log *slog.Logger) (lists, error) {
+	if err := putAside(path, log); err != nil {
+		return nil, err
+	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -31,6 +39,26 @@ func openFile(path string) (lists, error) {
 		return nil, err
 	}
 	return file{db}, nil
+}
+
+// putAside renames a file that is damaged: names are no reason not to serve.
+func putAside(path string, log *slog.Logger) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // there is none, or bbolt says why
+	}
+	defer f.Close()
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		return nil // another proxy may be writing it
+	}
+	damage := pagecheck.Check(f)
+	if damage == nil {
+		return nil
+	}
+	aside := path + ".damaged"
+	log.Error("the file of saved questions is damaged; all begin anew without any. Restore a copy in its place, and restart",
+		"file", path, "kept_as", aside, "damage", damage)
+	return os.Rename(path, aside)
 }
 
 func (o Owner) key() []byte { return []byte(o.Database + "\x00" + o.Analyst) }

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -49,12 +50,12 @@ type lists interface {
 	close() error
 }
 
-// Open opens the store beside a ledger.
-func Open(ctx context.Context, dsn string) (*Store, error) {
+// Open opens the store beside a ledger. A file that is damaged is put aside, and log has a line.
+func Open(ctx context.Context, dsn string, log *slog.Logger) (*Store, error) {
 	var l lists
 	var err error
 	if path := ledger.FilePath(dsn); path != "" {
-		l, err = openFile(path + ".questions")
+		l, err = openFile(path+".questions", log)
 	} else {
 		l, err = openTable(ctx, dsn)
 	}

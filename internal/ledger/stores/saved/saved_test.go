@@ -3,6 +3,8 @@ package saved
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,7 +21,7 @@ func each(t *testing.T, test func(t *testing.T, s *Store)) {
 		"postgres": func() string { return ledgertest.PostgresDSN(t, postgres.SetupSQL("proxy")) },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			s, err := Open(context.Background(), dsn())
+			s, err := Open(context.Background(), dsn(), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,4 +115,50 @@ func TestBounds(t *testing.T) {
 			t.Errorf("replacing one: %v", err)
 		}
 	})
+}
+
+// TestADamagedFileIsPutAside: nothing that stands in the file keeps a proxy from its start, and one that is sound stays.
+func TestADamagedFileIsPutAside(t *testing.T) {
+	dsn := "file:" + filepath.Join(t.TempDir(), "ledger")
+	path := strings.TrimPrefix(dsn, "file:") + ".questions"
+	opened := func() (questions int, log string) {
+		t.Helper()
+		var out strings.Builder
+		s, err := Open(context.Background(), dsn, slog.New(slog.NewTextHandler(&out, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		list, err := s.List(context.Background(), alice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Put(context.Background(), alice, Question{Name: "wards", SQL: "SELECT 1"}); err != nil {
+			t.Fatal(err)
+		}
+		return len(list), out.String()
+	}
+	if n, log := opened(); n != 0 || log != "" {
+		t.Errorf("new: %d questions, %s", n, log)
+	}
+	if n, log := opened(); n != 1 || log != "" {
+		t.Errorf("again: %d questions, %s", n, log)
+	}
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{
+		"empty": {}, "no database": []byte("x"), "cut off": sound[:len(sound)/2], "another meta": append(make([]byte, 4096), sound[4096:]...),
+		"no pages": append(sound[:8192:8192], make([]byte, len(sound)-8192)...),
+	} {
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, log := opened()
+		kept, err := os.ReadFile(path + ".damaged")
+		if n != 0 || !strings.Contains(log, "is damaged") || err != nil || string(kept) != string(damaged) {
+			t.Errorf("%s: %d questions, %v, %s", name, n, err, log)
+		}
+	}
 }
