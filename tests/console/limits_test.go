@@ -234,6 +234,15 @@ func TestMemory(t *testing.T) {
 	if r := w.visitor().login("bob").ask(large); r.StatusCode != http.StatusOK {
 		t.Errorf("another analyst: %s\n%s", r.Status, short(r.body))
 	}
+	saves := func(v *visitor) reply {
+		return v.do("/saved", url.Values{"csrf": {v.csrf}, "name": {"one"}, "sql": {"SELECT 1"}})
+	}
+	if r := saves(sessions[0]); r.StatusCode != http.StatusSeeOther && !strings.Contains(r.body, "out of memory for your connections") {
+		t.Errorf("saving a question: %s\n%s", r.Status, short(r.body))
+	}
+	if r := saves(w.visitor().login("bob")); r.StatusCode != http.StatusSeeOther {
+		t.Errorf("another analyst saves one: %s\n%s", r.Status, short(r.body))
+	}
 	for _, v := range sessions[:2] {
 		if r := v.do("/logout", url.Values{"csrf": {v.csrf}}); r.StatusCode != http.StatusSeeOther {
 			t.Errorf("logout: %s", r.Status)
@@ -242,4 +251,10 @@ func TestMemory(t *testing.T) {
 	if r := sessions[len(sessions)-1].ask(large); r.StatusCode != http.StatusOK {
 		t.Errorf("after logouts: %s\n%s", r.Status, short(r.body))
 	}
+	v := sessions[len(sessions)-1]
+	wants(t, "twelve at once", v.ask(strings.Repeat(large+";", 12)).body, "out of memory for your connections")
+	if r := saves(v); r.StatusCode != http.StatusSeeOther && !strings.Contains(r.body, "out of memory for your connections") {
+		t.Errorf("saving beside twelve answers: %s\n%s", r.Status, short(r.body))
+	}
+	wants(t, "the next question", v.ask("SELECT 1 AS one").body, "one")
 }
