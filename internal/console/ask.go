@@ -74,7 +74,7 @@ func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *sessio
 func (c *Console) renderAsk(w http.ResponseWriter, r *http.Request, x *session, p askPage, status int) {
 	if tables, err := tablesOf(r.Context(), x.client); err == nil {
 		p.Tables = tables
-		if p.Outcomes == nil && p.DryRun == nil {
+		if p.SQL == "" {
 			p.First = firstQuestions(tables)
 		}
 	}
