@@ -18,7 +18,7 @@ const lookPart, singlePart, coarsePart, spreadPart, sumPart = 0.05, 0.15, 0.1, 0
 // Bins of counts by two attributes, and which error by noise they are to have at most, as total variation.
 const (
 	mostCoarse, coarseError = 8, 0.04
-	mostFine, fineError     = 36, 0.06
+	mostFine, fineError     = 48, 0.06
 	fewestBins              = 3
 )
 
