@@ -118,6 +118,7 @@ func (d *drawn) attribute(parent *drawn, p *pair, coarse []*pair) {
 			cells.Row(i)[cell] = by.Row(i)[p.toBins.of[cell]] * share
 		}
 	}
+	p.calibrate(cells)
 	q, also, more := d.second(parent, p, given, cells, coarse)
 	if q == nil {
 		d.cells[p.to] = model.Draw(d.random, given, cells)

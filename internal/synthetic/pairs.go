@@ -75,17 +75,21 @@ func (p *pair) keys() (a, b string, of [2]func([]byte) (int, bool)) {
 	return a, b, of
 }
 
+// selected are the rows with what both read.
+func (p *pair) selected() string {
+	if p.parents {
+		return p.of.selected(p.from, p.to)
+	}
+	return p.of.selected(nil, p.from, p.to)
+}
+
 // by asks counts by a pair.
 func (s *survey) by(p *pair, part float64) *count {
 	a, b, of := p.keys()
-	own, parent := []*attribute{p.from, p.to}, (*attribute)(nil)
-	if p.parents {
-		own, parent = own[1:], p.from
-	}
 	p.asked = &count{
 		of: p.of, cells: len(p.counts.At),
 		what: fmt.Sprintf("%s by %s and %s, %d by %d", p.of, p.from.name(), p.to.name(), p.fromBins.n, p.toBins.n),
-		sql:  countSQL(a, b, p.of.selected(parent, own...)),
+		sql:  countSQL(a, b, p.selected()),
 	}
 	p.asked.limits = s.limits(p.of, p.largest, part, p.asked.cells)
 	p.asked.read = func(rows [][][]byte) {
@@ -101,7 +105,7 @@ func (s *survey) by(p *pair, part float64) *count {
 }
 
 // finePart is that of the pairs of trees.
-const finePart = 1 - lookPart - singlePart - coarsePart - spreadPart
+const finePart = 1 - lookPart - singlePart - coarsePart - spreadPart - sumPart
 
 // spread chooses the tree of each table's attributes by what the coarse counts say, and asks how many rows units have
 // in one group by its pairs.
@@ -162,7 +166,16 @@ func (s *survey) fine() []*count {
 			}
 		}
 	}
-	var list []*count
+	var list, sums []*count
+	for _, p := range pairs {
+		if p.summable() {
+			sums = append(sums, p.sum())
+		}
+	}
+	for _, c := range sums {
+		c.part = sumPart / float64(len(sums))
+		s.left -= c.part
+	}
 	for _, p := range pairs {
 		list = append(list, s.by(p, s.left/float64(len(pairs))))
 	}
@@ -172,7 +185,7 @@ func (s *survey) fine() []*count {
 		}
 	}
 	s.divide(s.left, list)
-	return list
+	return append(list, sums...)
 }
 
 // again asks counts by one attribute as single does.

@@ -184,6 +184,32 @@ func emptied(ctx context.Context, tx pgx.Tx, tables []Rows) (list []Rows, err er
 	return list, nil
 }
 
+// filtering is a statement that takes rows out, and the one that does where it ends with an error; nil: none.
+type filtering struct {
+	SQL       string
+	Carefully *string
+}
+
+// run returns how many rows it takes out.
+func (f filtering) run(ctx context.Context, tx pgx.Tx) (int, error) {
+	within, err := tx.Begin(ctx) // a savepoint
+	if err != nil {
+		return 0, err
+	}
+	tag, err := within.Exec(ctx, f.SQL)
+	if err == nil {
+		return int(tag.RowsAffected()), within.Commit(ctx)
+	}
+	if f.Carefully == nil {
+		return 0, err
+	}
+	if err := within.Rollback(ctx); err != nil {
+		return 0, err
+	}
+	tag, err = tx.Exec(ctx, *f.Carefully)
+	return int(tag.RowsAffected()), err
+}
+
 // write has the table take those of the rows that break no constraint of it.
 func write(ctx context.Context, tx pgx.Tx, t Rows) (Written, error) {
 	name, columns := quoted(t.Table.Schema, t.Table.Relation), quotedList(t.Columns)
@@ -191,11 +217,11 @@ func write(ctx context.Context, tx pgx.Tx, t Rows) (Written, error) {
 	if err != nil {
 		return Written{}, err
 	}
-	filter, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	filter, err := pgx.CollectRows(rows, pgx.RowToStructByPos[filtering])
 	if err != nil {
 		return Written{}, err
 	}
-	if _, err := tx.Exec(ctx, filter[0]); err != nil {
+	if _, err := tx.Exec(ctx, filter[0].SQL); err != nil {
 		return Written{}, err
 	}
 	copied, err := copyIn(ctx, tx.Conn(), t)
@@ -205,17 +231,16 @@ func write(ctx context.Context, tx pgx.Tx, t Rows) (Written, error) {
 	left := 0
 	for more := true; more; { // rows may refer to those that have just gone
 		more = false
-		for _, sql := range filter[1:] {
-			tag, err := tx.Exec(ctx, sql)
+		for _, f := range filter[1:] {
+			n, err := f.run(ctx, tx)
 			if err != nil {
 				return Written{}, err
 			}
-			left += int(tag.RowsAffected())
-			more = more || tag.RowsAffected() > 0
+			left, more = left+n, more || n > 0
 		}
 	}
 	_, err = tx.Conn().PgConn().Exec(ctx, fmt.Sprintf(
-		"INSERT INTO %s (%[2]s) SELECT %[2]s FROM pg_temp.dpproxy_rows; DROP TABLE pg_temp.dpproxy_rows", name, columns)).ReadAll()
+		"INSERT INTO %s (%[2]s) SELECT %[2]s FROM pg_temp.dpproxy_rows; DROP TABLE pg_temp.dpproxy_rows CASCADE", name, columns)).ReadAll()
 	return Written{copied - left, left}, err
 }
 

@@ -11,18 +11,18 @@ import (
 )
 
 // Parts of the price: of the look at how many rows there are, of counts by one attribute, of those by two that say
-// which pairs the tree has, and of how many rows of a unit these have in one group. The pairs of the tree take the
-// rest.
-const lookPart, singlePart, coarsePart, spreadPart = 0.05, 0.2, 0.1, 0.01
+// which pairs the tree has, of how many rows of a unit these have in one group, and of sums by groups. The pairs of the
+// tree take the rest.
+const lookPart, singlePart, coarsePart, spreadPart, sumPart = 0.05, 0.15, 0.1, 0.01, 0.1
 
 // Bins of counts by two attributes, and which error by noise they are to have at most, as total variation.
 const (
 	mostCoarse, coarseError = 8, 0.04
-	mostFine, fineError     = 36, 0.06
+	mostFine, fineError     = 48, 0.06
 	fewestBins              = 3
 )
 
-// count is one statement, counts of a table's rows, and where its answer goes.
+// count is one statement, counts of a table's rows or sums of a column, and where its answer goes.
 type count struct {
 	of    *table
 	cells int    // of the answer, about
@@ -81,6 +81,8 @@ type pair struct {
 	counts           model.Counts
 	asked            *count
 	largest          []float64 // units by their rows in the group where they have most; nil: not asked
+	sums             []float64 // of to by the bins of from; nil: not asked
+	summed           *count
 }
 
 // run asks everything.
@@ -102,7 +104,10 @@ func (s *survey) run(ctx context.Context) error {
 }
 
 // countSQL counts rows by up to two keys, with how far noise may move them.
-func countSQL(a, b, from string) string {
+func countSQL(a, b, from string) string { return measureSQL("count(*)", a, b, from) }
+
+// measureSQL asks an aggregate of rows so.
+func measureSQL(aggregate, a, b, from string) string {
 	keys, by := "", ""
 	if a != "" {
 		keys, by = a+" AS a, ", " GROUP BY 1"
@@ -110,7 +115,7 @@ func countSQL(a, b, from string) string {
 	if b != "" {
 		keys, by = keys+b+" AS b, ", " GROUP BY 1, 2"
 	}
-	return fmt.Sprintf("SELECT %scount(*) AS n, dpproxy.noise_stddev(count(*)) AS noise FROM %s%s", keys, from, by)
+	return fmt.Sprintf("SELECT %s%s AS n, dpproxy.noise_stddev(%[2]s) AS noise FROM %[3]s%[4]s", keys, aggregate, from, by)
 }
 
 func numberIn(text []byte) float64 {

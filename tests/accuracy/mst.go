@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -8,78 +9,150 @@ import (
 	"github.com/dpproxy/dpproxy/internal/synthetic/model"
 )
 
-// tabulated are columns of a table of people as counts by two of them, with one order of each column's bins.
-type tabulated struct {
-	bins   []int
+// Ways to draw a table that see the data, to compare a twin with. Columns are cut as finely as the finest pairs of a
+// twin are, a part as fine for whoever is without noise as the truth: between quantiles of the data. Rows are spread
+// within these bins. Each table of a twin gets the same part of ρ, and has columns of what it hangs on as its own.
+
+// fineBins is a number of bins of which few begin where those do that errors are measured in.
+const fineBins = 37
+
+// flat are columns of a table as counts by each two of them.
+type flat struct {
+	table  twinTable
+	cuts   []cut
 	counts map[[2]int]model.Counts
+	single []target // what counts by one column are compared with
+	paired []target // by two, of each column
+	truth  map[[2]int]model.Counts
+	alone  [][]float64 // in the bins of single
 }
 
-func tabulate(pairs pairCounts, columns int) tabulated {
-	keys := make([][]string, columns)
-	for pair, counts := range pairs {
-		for key := range counts {
-			for side, at := range pair {
-				if !slices.Contains(keys[at], key[side]) {
-					keys[at] = append(keys[at], key[side])
-				}
+// target are the bins that errors are measured in, and which part of the rows of a fine bin is in each.
+type target struct {
+	cut
+	parts model.Counts
+}
+
+// flatten counts a table.
+func (w *world) flatten(ctx context.Context, db string, t twinTable, truth pairCounts, cuts []cut) (*flat, error) {
+	f := &flat{table: t, counts: map[[2]int]model.Counts{}, truth: map[[2]int]model.Counts{}}
+	for i, column := range t.columns {
+		fine, err := w.cut(ctx, db, t.from, column, fineBins)
+		if err != nil {
+			return nil, err
+		}
+		single, err := w.cut(ctx, db, t.from, column, singleBins)
+		if err != nil {
+			return nil, err
+		}
+		counted, err := w.counted(ctx, db, single.sql, "''", t.from)
+		if err != nil {
+			return nil, err
+		}
+		alone := make([]float64, single.size())
+		for key, n := range counted {
+			alone[single.index(key[0])] = n
+		}
+		f.alone, f.cuts = append(f.alone, alone), append(f.cuts, fine)
+		f.single, f.paired = append(f.single, fine.within(single)), append(f.paired, fine.within(cuts[i]))
+	}
+	fine, err := w.pairCounts(ctx, db, t.from, f.cuts)
+	for pair, counts := range fine {
+		f.counts[pair] = tabulate(counts, f.cuts[pair[0]], f.cuts[pair[1]])
+		f.truth[pair] = tabulate(truth[pair], cuts[pair[0]], cuts[pair[1]])
+	}
+	return f, err
+}
+
+func tabulate(counts map[[2]string]float64, a, b cut) model.Counts {
+	c := model.New(a.size(), b.size())
+	for key, n := range counts {
+		c.Row(a.index(key[0]))[b.index(key[1])] = n
+	}
+	return c
+}
+
+// within says which part of each bin is in one of others.
+func (c cut) within(others cut) target {
+	parts := model.New(c.size(), others.size())
+	for i := range c.size() {
+		if i == c.size()-1 || c.keys != nil {
+			parts.Row(i)[others.size()-1-(c.size()-1-i)] = 1
+			continue
+		}
+		from, to := c.edges[i], c.edges[i+1]
+		for j := range others.size() - 1 {
+			low, high := others.edges[j], others.edges[j+1]
+			if part := math.Min(to, high) - math.Max(from, low); part > 0 {
+				parts.Row(i)[j] = part / (to - from)
+			} else if from == to && low <= from && (from < high || j == others.size()-2) {
+				parts.Row(i)[j] = 1
 			}
 		}
 	}
-	t := tabulated{counts: map[[2]int]model.Counts{}}
-	for _, list := range keys {
-		t.bins = append(t.bins, len(list))
-	}
-	for pair, counts := range pairs {
-		c := model.New(t.bins[pair[0]], t.bins[pair[1]])
-		for key, n := range counts {
-			c.Row(slices.Index(keys[pair[0]], key[0]))[slices.Index(keys[pair[1]], key[1])] = n
+	return target{others, parts}
+}
+
+// moved are counts by fine bins as counts by those of a target, along the columns.
+func (t target) moved(c model.Counts) model.Counts {
+	out := model.New(c.Rows, t.size())
+	for i := range c.Rows {
+		for j, n := range c.Row(i) {
+			for k, part := range t.parts.Row(j) {
+				out.Row(i)[k] += n * part
+			}
 		}
-		t.counts[pair] = c
-	}
-	return t
-}
-
-// of are the counts by two columns in either order.
-func (t tabulated) of(i, j int) model.Counts {
-	if i < j {
-		return t.counts[[2]int{i, j}]
-	}
-	return t.counts[[2]int{j, i}].Transposed()
-}
-
-// alone are the counts by one column.
-func (t tabulated) alone(i int) []float64 {
-	c := t.of(i, (i+1)%len(t.bins))
-	out := make([]float64, c.Rows)
-	for row := range out {
-		out[row] = model.Sum(c.Row(row))
 	}
 	return out
 }
 
-// otherTwins are figures of the patients of the demo by other ways: columns that are drawn alone, without noise, and
-// MST as it is published, with its noise, whose bins are those that errors are measured in.
-func otherTwins(people pairCounts, columns, n int) []figure {
-	t := tabulate(people, columns)
-	r := rand.New(rand.NewPCG(seed, 5))
-	var independent []float64
-	for pair := range t.counts {
-		c := t.of(pair[0], pair[1])
-		independent = append(independent, off(c, product(t.alone(pair[0]), t.alone(pair[1]))))
+// of are the counts by two columns in either order.
+func (f *flat) of(i, j int) model.Counts {
+	if i < j {
+		return f.counts[[2]int{i, j}]
 	}
-	runs := max(1, n/10)
-	middle, worst := 0.0, 0.0
-	for range runs {
-		all, chosen := t.mst(r)
-		middle, worst = middle+median(all)/float64(runs), worst+slices.Max(chosen)/float64(runs)
+	return f.counts[[2]int{j, i}].Transposed()
+}
+
+// by are the counts by one column, with noise of a standard deviation.
+func (f *flat) by(i int, r *rand.Rand, noise float64) []float64 {
+	c := f.of(i, (i+1)%len(f.cuts))
+	out := make([]float64, c.Rows)
+	for row := range out {
+		out[row] = model.Sum(c.Row(row))
 	}
-	none := math.Inf(1)
-	return []figure{
-		twinFigure("of patients, columns drawn alone, without noise: the median of pairs", median(independent), none),
-		twinFigure("of patients, columns drawn alone, without noise: the furthest off", slices.Max(independent), none),
-		twinFigure("of patients alone in these bins, MST as published: the median of pairs", middle, none),
-		twinFigure("of patients alone in these bins, MST as published: the furthest off of those chosen", worst, none),
+	total := model.Sum(out)
+	return model.Nearest(noisy(out, r, noise), total)
+}
+
+func noisy(list []float64, r *rand.Rand, noise float64) []float64 {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] += noise * r.NormFloat64()
 	}
+	return out
+}
+
+// measured compares what a way makes of a table with the truth.
+func (f *flat) measured(n *nearness, alone [][]float64, pair func(i, j int) model.Counts, chosen map[[2]int]bool) {
+	for i, list := range alone {
+		made := f.single[i].moved(model.Counts{Rows: 1, Columns: len(list), At: list})
+		n.one.take(off(model.Counts{Rows: 1, Columns: len(made.At), At: f.alone[i]}, made), f.table.columns[i], f.table.from)
+	}
+	for at, truth := range f.truth {
+		i, j := at[0], at[1]
+		made := f.paired[i].moved(f.paired[j].moved(pair(i, j)).Transposed()).Transposed()
+		n.take(off(truth, made), f.table, i, j, chosen[at])
+	}
+}
+
+// independent draws columns alone, for all of ρ.
+func (f *flat) independent(n *nearness, r *rand.Rand, rho float64) {
+	var alone [][]float64
+	for i := range f.cuts {
+		alone = append(alone, f.by(i, r, f.table.rows*math.Sqrt(float64(len(f.cuts))/(2*rho))))
+	}
+	f.measured(n, alone, func(i, j int) model.Counts { return product(alone[i], alone[j]) }, nil)
 }
 
 func product(a, b []float64) model.Counts {
@@ -92,7 +165,7 @@ func product(a, b []float64) model.Counts {
 	return c
 }
 
-// off is the total variation between counts of as many rows.
+// off is the total variation between counts.
 func off(a, b model.Counts) (x float64) {
 	n, m := model.Sum(a.At), model.Sum(b.At)
 	for i := range a.At {
@@ -101,68 +174,60 @@ func off(a, b model.Counts) (x float64) {
 	return x
 }
 
-// mst simulates McKenna, Miklau and Sheldon (2021), algorithm 1 with a tree: a third of ρ for counts by one column, one
-// for the exponential mechanism, whose score is how far a pair is from independence in L1, and one for the pairs. It
-// returns how far all pairs of the fitted model are off, and those that it has chosen.
-func (t tabulated) mst(r *rand.Rand) (all, chosen []float64) {
-	d := len(t.bins)
-	root := math.Sqrt(math.Log(1/twinBudget.Delta)+twinBudget.Epsilon) - math.Sqrt(math.Log(1/twinBudget.Delta))
-	rho := root * root / 3
-	noisy := func(list []float64, statements int) []float64 {
-		out := slices.Clone(list)
-		for i := range out {
-			out[i] += math.Sqrt(float64(statements)/(2*rho)) * r.NormFloat64()
+// mst is McKenna, Miklau and Sheldon (2021), algorithm 1 with a tree: a third of ρ for counts by one column, one for
+// the exponential mechanism, whose score is how far a pair is from independence in L1, and one for the pairs.
+func (f *flat) mst(n *nearness, r *rand.Rand, rho float64) {
+	d := len(f.cuts)
+	third := rho / 3
+	var alone [][]float64
+	for i := range d {
+		alone = append(alone, f.by(i, r, f.table.rows*math.Sqrt(float64(d)/(2*third))))
+	}
+	given, next, chosen := map[[2]int]model.Counts{}, make([][]int, d), map[[2]int]bool{}
+	for _, at := range f.tree(alone, r, math.Sqrt(8*third/float64(d-1))/f.table.rows) {
+		i, j := at[0], at[1]
+		c := f.of(i, j)
+		c.At = noisy(c.At, r, f.table.rows*math.Sqrt(float64(d-1)/(2*third)))
+		for k, x := range c.At {
+			c.At[k] = math.Max(1e-9, x)
 		}
-		return out
+		model.Rake(c, model.ColumnSums(alone[j], c.Rows), model.RowSums(alone[i], c.Columns))
+		given[at], given[[2]int{j, i}], chosen[at] = c, c.Transposed(), true
+		next[i], next[j] = append(next[i], j), append(next[j], i)
 	}
-	total := model.Sum(t.alone(0))
-	alone := make([][]float64, d)
-	for i := range alone {
-		alone[i] = model.Nearest(noisy(t.alone(i), d), total)
+	all := map[[2]int]model.Counts{}
+	for i := range d {
+		walk(i, -1, diagonal(alone[i]), next, given, alone, func(j int, c model.Counts) { all[[2]int{i, j}] = c })
 	}
-	epsilon := math.Sqrt(8 * rho / float64(d-1))
-	score := map[[2]int]float64{}
-	for pair := range t.counts {
-		score[pair] = 2 * total * off(t.of(pair[0], pair[1]), product(alone[pair[0]], alone[pair[1]]))
+	f.measured(n, alone, func(i, j int) model.Counts { return all[[2]int{i, j}] }, chosen)
+}
+
+// tree chooses pairs, each by the exponential mechanism at ε for a score that one row moves by 1.
+func (f *flat) tree(alone [][]float64, r *rand.Rand, epsilon float64) (pairs [][2]int) {
+	score, group := map[[2]int]float64{}, make([]int, len(alone))
+	for at, c := range f.counts {
+		score[at] = 2 * model.Sum(c.At) * off(c, product(alone[at[0]], alone[at[1]]))
 	}
-	group, next := make([]int, d), make([][]int, d)
 	for i := range group {
 		group[i] = i
 	}
-	given := map[[2]int]model.Counts{}
-	for range d - 1 {
+	for range len(alone) - 1 {
 		best, most := [2]int{}, math.Inf(-1)
-		for pair, x := range score {
+		for at, x := range score {
 			gumbel := -math.Log(-math.Log(r.Float64()))
-			if y := epsilon*x/2 + gumbel; group[pair[0]] != group[pair[1]] && y > most {
-				best, most = pair, y
+			if y := epsilon*x/2 + gumbel; group[at[0]] != group[at[1]] && y > most {
+				best, most = at, y
 			}
 		}
-		i, j := best[0], best[1]
-		c := t.of(i, j)
-		fitted := model.Counts{Rows: c.Rows, Columns: c.Columns, At: noisy(c.At, d-1)}
-		for k, x := range fitted.At {
-			fitted.At[k] = math.Max(0, x)
-		}
-		model.Rake(fitted, model.ColumnSums(alone[j], c.Rows), model.RowSums(alone[i], c.Columns))
-		given[best], given[[2]int{j, i}] = fitted, fitted.Transposed()
-		next[i], next[j] = append(next[i], j), append(next[j], i)
-		chosen = append(chosen, off(c, fitted))
-		for at, g := range group {
-			if g == group[j] && at != j {
-				group[at] = group[i]
+		pairs = append(pairs, best)
+		from, to := group[best[1]], group[best[0]]
+		for i, g := range group {
+			if g == from {
+				group[i] = to
 			}
 		}
-		group[j] = group[i]
 	}
-	for i := range d {
-		walk(i, -1, diagonal(alone[i]), next, given, alone, func(j int, c model.Counts) {
-			if i < j {
-				all = append(all, off(t.of(i, j), c))
-			}
-		})
-	}
-	return all, chosen
+	return pairs
 }
 
 func diagonal(list []float64) model.Counts {
@@ -195,4 +260,32 @@ func walk(at, before int, c model.Counts, next [][]int, given map[[2]int]model.C
 		}
 		walk(to, at, further, next, given, alone, each)
 	}
+}
+
+// otherTwins are the figures of columns drawn alone and of MST, means of some runs.
+func otherTwins(title string, tables []*flat, runs int) (figures []figure) {
+	root := math.Sqrt(math.Log(1/twinBudget.Delta)+twinBudget.Epsilon) - math.Sqrt(math.Log(1/twinBudget.Delta))
+	rho, r := root*root/float64(len(tables)), rand.New(rand.NewPCG(seed, 5))
+	for _, way := range []struct {
+		name string
+		draw func(*flat, *nearness, *rand.Rand, float64)
+	}{{"columns drawn alone", (*flat).independent}, {"MST as published", (*flat).mst}} {
+		one, chosen, all := 0.0, 0.0, 0.0
+		for range runs {
+			var n nearness
+			for _, f := range tables {
+				way.draw(f, &n, r, rho)
+			}
+			one, chosen, all = one+n.one.off, chosen+n.chosen.off, all+median(n.all)
+		}
+		add := func(what string, x float64) {
+			if x > 0 {
+				figures = append(figures, twinFigure(title, way.name+": "+what, x/float64(runs), math.Inf(1)))
+			}
+		}
+		add("one column, the furthest off", one)
+		add("pairs of columns that were chosen, the furthest off", chosen)
+		add("all pairs of columns, the median", all)
+	}
+	return figures
 }

@@ -23,14 +23,21 @@ import (
 	"github.com/dpproxy/dpproxy/policies"
 )
 
-//go:embed people.yaml
-var peoplePolicy string
+var (
+	//go:embed people.yaml
+	peoplePolicy string
+	//go:embed staff.yaml
+	staffPolicy string
+	//go:embed staff.sql
+	staffSQL string
+)
 
 const password = "accuracy"
 
-// Names of proxies. Each has a policy of its own; all but the first share the people.
+// Names of proxies. Each has a policy of its own; all but the first two share the people.
 const (
 	clinic = "clinic" // the demo's data and policy
+	staff  = "staff"  // a firm's staff
 	pure   = "pure"   // method: pure, ε 1, a budget without end
 	renyi  = "renyi"  // method: rdp, ε 0.5, budgets of (20, 1e-6)
 	kept   = "kept"   // as renyi, and answers are kept
@@ -75,7 +82,7 @@ func start(ctx context.Context) (_ *world, err error) {
 	if w.postgres, err = pgserver.Start(ctx, pgserver.Options{Settings: settings}); err != nil {
 		return nil, err
 	}
-	for _, db := range []string{"clinic", "people"} {
+	for _, db := range []string{"clinic", "staff", "people"} {
 		if err := w.admin(ctx, "postgres", func(conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, "CREATE DATABASE "+db)
 			return err
@@ -84,6 +91,12 @@ func start(ctx context.Context) (_ *world, err error) {
 		}
 	}
 	if err := demo.Load(ctx, w.postgres.DSN("clinic", pgserver.Superuser), demo.Patients); err != nil {
+		return nil, err
+	}
+	if err := w.admin(ctx, "staff", func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, staffSQL)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	return w, w.admin(ctx, "people", func(conn *pgx.Conn) error { return loadPeople(ctx, conn) })
@@ -112,8 +125,8 @@ func (w *world) admin(ctx context.Context, db string, f func(*pgx.Conn) error) e
 
 // database is the one that a proxy is in front of.
 func database(proxy string) string {
-	if proxy == clinic {
-		return "clinic"
+	if proxy == clinic || proxy == staff {
+		return proxy
 	}
 	return "people"
 }
@@ -150,7 +163,11 @@ func (w *world) policy(name string) (*policy.Policy, error) {
 		return nil, err
 	}
 	text := policies.Clinic
-	if name != clinic {
+	switch name {
+	case clinic:
+	case staff:
+		text = strings.Replace(staffPolicy, "@VERIFIER@", w.verifier, 1)
+	default:
 		accounting, epsilon := "{method: rdp, delta: 1e-6}", fmt.Sprint(statementEpsilon)
 		if name == pure {
 			accounting, epsilon = "{method: pure}", "1"
