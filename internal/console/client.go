@@ -103,7 +103,8 @@ type cell struct {
 }
 
 // price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε.
-// Workload has the statements that are asked together with it, Sets the settings that the analyst has written before it.
+// Workload has the statements that are asked together with it, Sets the settings that the analyst has written before
+// it.
 type price struct {
 	Epsilon, Margin, Workload string
 	Sets                      []string

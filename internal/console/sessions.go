@@ -39,8 +39,8 @@ type session struct {
 // administrator says whose session it is. There is no way from one kind to the other but a login.
 func (s *session) administrator() bool { return s.client == nil }
 
-// keep stores the answers of a question for download, nil for none: one in the place of the oldest, several in the place
-// of all others.
+// keep stores the answers of a question for download, nil for none: one in the place of the oldest, several in the
+// place of all others.
 func (s *session) keep(list []*answer) (ids []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

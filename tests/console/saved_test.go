@@ -52,7 +52,9 @@ func TestSavedQuestions(t *testing.T) {
 		t.Errorf("after the login: %s, %s, want %s", r.Status, got, address)
 	}
 	for _, elsewhere := range []url.Values{
-		{"of": {"//evil.example"}, "id": {"/\\evil.example"}}, {"of": {"a\r\nSet-Cookie: x=1"}, "id": {"https://evil.example"}}, {"id": {"x"}},
+		{"of": {"//evil.example"}, "id": {"/\\evil.example"}},
+		{"of": {"a\r\nSet-Cookie: x=1"}, "id": {"https://evil.example"}},
+		{"id": {"x"}},
 		{"of": {strings.Repeat("x", 300)}, "id": {"x"}},
 	} {
 		elsewhere.Set("user", "bob")
