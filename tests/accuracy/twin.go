@@ -49,7 +49,8 @@ var twins = []twinData{
 			{"patients t", []string{"t.age", "t.income", "t.weight", "t.diagnosis", "t.ward", "t.admitted", "t.smoker"}, 1},
 			{
 				"visits t JOIN patients p ON p.id = t.patient_id",
-				[]string{"t.ward", "t.visited", "t.cost", "t.minutes", "p.age", "p.diagnosis", "p.ward", "p.admitted"}, 70,
+				[]string{"t.ward", "t.visited", "t.cost", "t.minutes", "p.age", "p.diagnosis", "p.ward", "p.admitted"},
+				70,
 			},
 			{"lab_results t JOIN visits p USING (visit_id)", []string{"t.value", "p.ward", "p.cost"}, 100},
 		},
@@ -65,7 +66,8 @@ var twins = []twinData{
 			{"employee t", []string{"t.birth_date", "t.gender", "t.hire_date", "t.dept_no"}, 1},
 			{
 				"salary t JOIN employee p USING (emp_no)",
-				[]string{"t.amount", "t.from_date", "t.to_date", "p.gender", "p.hire_date", "p.dept_no"}, 20,
+				[]string{"t.amount", "t.from_date", "t.to_date", "p.gender", "p.hire_date", "p.dept_no"},
+				20,
 			},
 			{"title t JOIN employee p USING (emp_no)", []string{"t.title", "t.from_date", "t.to_date", "p.dept_no", "p.hire_date"}, 3},
 		},
