@@ -164,7 +164,7 @@ func Outline(ctx context.Context, p *policy.Policy, o Options, to Sink, log *slo
 		given := s.given(t)
 		if n := s.pairsOf(t); n > 0 {
 			lines = append(lines, fmt.Sprintf(
-				"%s by each of %d pairs of these and of %d columns of what it hangs on; then up to %d of the pairs more finely",
+				"%s by each of %d pairs of these and of %d columns of what it hangs on; then up to %d of the pairs more finely, with sums by some",
 				t, n, len(given), len(t.attributes)-1+min(1, len(given))))
 		}
 	}
