@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/pgserver"
@@ -473,10 +474,17 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 	sleep := measurement("SELECT 1 FROM pg_sleep(60)")
 	inFlight := make(chan error, 1)
 	go func() { inFlight <- measured(b, sleep) }()
-	for b.Stats()["main"].AcquiredConns() == 0 {
-		time.Sleep(10 * time.Millisecond)
+	admin, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // the query is on its way
+	for sleeps := false; !sleeps; {
+		if err := admin.QueryRow(ctx, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'").Scan(
+			&sleeps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = admin.Close(ctx)
 	if err := s.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -111,14 +112,17 @@ func TestNotDetermined(t *testing.T) {
 // TestDeterminedAsLongAsKept: an answer that is kept no more determines nothing.
 func TestDeterminedAsLongAsKept(t *testing.T) {
 	w := newWorld(t, append(noisy, "ttl: 1h", "ttl: 1s")...)
-	w.answered(t, table)
-	if p := w.mustBind(t, slice); p.from == nil {
-		t.Fatal("it is charged while the answer is kept")
-	}
-	time.Sleep(1100 * time.Millisecond)
-	if p := w.mustBind(t, slice); p.from != nil {
-		t.Error("it is free when the answer is kept no more")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w.bubble(t)
+		w.answered(t, table)
+		if p := w.mustBind(t, slice); p.from == nil {
+			t.Fatal("it is charged while the answer is kept")
+		}
+		time.Sleep(1100 * time.Millisecond)
+		if p := w.mustBind(t, slice); p.from != nil {
+			t.Error("it is free when the answer is kept no more")
+		}
+	})
 }
 
 // TestDeterminedAsWide: an answer that is free is at most so much wider than its own, and no wider where the analyst has

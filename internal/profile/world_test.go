@@ -143,7 +143,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func TestFewHundredPeopleAreEnough(t *testing.T) {
 	p, conn := filled(t, rentalPolicy, rental)
 	const runs = 3
-	found, wanted, asked, holds, tight := 0, 0, 0, 0, 0
+	found, wanted, told := 0, 0, tally{}
 	for range runs {
 		l := at(p, 5)
 		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999, Groups: true}, quiet)
@@ -182,28 +182,53 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 				beyond("amount"), high(printed["public.payment.columns.amount.bounds"])),
 			"columns.payment_date.outside": beyond("payment_date") + " FROM payment",
 		} {
-			said := printed["public.payment."+path]
-			share, err := strconv.ParseFloat(said, 64)
-			if err != nil {
-				continue
-			}
-			var truth float64
-			if err := conn.QueryRow(context.Background(), "SELECT "+sql).Scan(&truth); err != nil {
-				t.Fatal(err)
-			}
-			if asked++; truth <= share {
-				holds++
-			}
-			if share <= truth+0.025 {
-				tight++
-			}
+			told.add(t, conn, printed, "public.payment."+path, sql, "public.payment.max_rows_per_unit",
+				"public.payment.columns.amount.per_unit", "public.payment.columns.amount.bounds",
+				"public.payment.columns.payment_date.bounds")
 		}
 	}
-	if !stattest.AtLeast(found, wanted, 0.95) || !stattest.AtLeast(holds, asked, 0.95) ||
-		!stattest.AtLeast(tight, asked, 0.95) {
-		t.Errorf("%d of %d keys are found; of %d shares %d hold the truth, and %d are near it", found, wanted, asked, holds,
-			tight)
+	if !stattest.AtLeast(found, wanted, 0.95) || !told.honest() {
+		t.Errorf("%d of %d keys are found; %v", found, wanted, told)
 	}
+}
+
+// tally counts shares that are asked for, those that hold the truth, and those that are near it.
+type tally struct{ asked, holds, near int }
+
+// add counts a share. SQL computes the truth of what is printed under other paths. Where the share or one of those is
+// not printed, too little was known: of 560 profiles of bank two said so of a column, for whose bounds or sums noise had
+// chosen a cell beyond all values. That is honest, but neither holds the truth nor is near it.
+func (c *tally) add(t *testing.T, conn *pgx.Conn, printed map[string]string, path, sql string, of ...string) {
+	t.Helper()
+	c.asked++
+	for _, needed := range append(of, path) {
+		if printed[needed] == "" {
+			return
+		}
+	}
+	share, err := strconv.ParseFloat(printed[path], 64)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	var truth float64
+	if err := conn.QueryRow(context.Background(), "SELECT "+sql).Scan(&truth); err != nil {
+		t.Fatalf("%s: %v; %v", sql, err, printed)
+	}
+	if truth <= share {
+		c.holds++
+	}
+	if share <= truth+0.025 {
+		c.near++
+	}
+}
+
+// honest says whether 95 % may hold the truth, and 95 % be near it.
+func (c tally) honest() bool {
+	return stattest.AtLeast(c.holds, c.asked, 0.95) && stattest.AtLeast(c.near, c.asked, 0.95)
+}
+
+func (c tally) String() string {
+	return fmt.Sprintf("of %d shares %d hold the truth, and %d are near it", c.asked, c.holds, c.near)
 }
 
 // bank are people with one account each, and what they paid in and took out.
@@ -235,7 +260,7 @@ tables:
 func TestSharesOfBothSigns(t *testing.T) {
 	p, conn := filled(t, bankPolicy, bank)
 	const runs = 4
-	asked, holds, tight := 0, 0, 0
+	told := tally{}
 	for range runs {
 		l := at(p, 5)
 		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999, Groups: true}, quiet)
@@ -246,42 +271,26 @@ func TestSharesOfBothSigns(t *testing.T) {
 			t.Errorf("took %v of the price", l.took)
 		}
 		printed := paths(r)
-		var leftOut bool // is the truth
-		if err := conn.QueryRow(context.Background(), fmt.Sprintf(`SELECT sum(greatest(n - %[1]s, e)) / sum(n) <= %[2]s FROM
-			(SELECT sum(n) AS n, sum(greatest(n - %[3]s, 0)) AS e FROM (SELECT person_id, count(*) AS n FROM booking GROUP BY person_id, place) g
-			GROUP BY person_id) u`, printed["public.booking.max_rows_per_unit"], printed["public.booking.left_out"],
-			printed["public.booking.columns.place.max_rows_per_unit_and_group"])).Scan(&leftOut); err != nil {
-			t.Fatal(err, printed, r.Remarks)
-		}
-		if asked, tight = asked+1, tight+1; leftOut {
-			holds++
-		}
+		const rows, inPlace = "public.booking.max_rows_per_unit", "public.booking.columns.place.max_rows_per_unit_and_group"
+		told.add(t, conn, printed, "public.booking.left_out", fmt.Sprintf(`sum(greatest(n - %s, e)) / sum(n) FROM
+			(SELECT sum(n) AS n, sum(greatest(n - %s, 0)) AS e FROM (SELECT person_id, count(*) AS n FROM booking GROUP BY person_id, place) g
+			GROUP BY person_id) u`, printed[rows], printed[inPlace]), rows, inPlace)
 		for table, columns := range map[string][]string{"account": {"balance", "debt"}, "booking": {"amount"}} {
 			for _, x := range columns {
 				path := "public." + table + ".columns." + x + "."
-				share, err := strconv.ParseFloat(printed[path+"outside"], 64)
 				low, to, _ := strings.Cut(strings.Trim(printed[path+"bounds"], "[]"), ", ")
-				if err != nil || sign(low) >= 0 {
-					t.Fatalf("%s: bounds %s, outside %s; %v", path, printed[path+"bounds"], printed[path+"outside"], r.Remarks)
+				if sign(low) >= 0 { // as far off as bounds that are not printed
+					delete(printed, path+"bounds")
 				}
-				var truth float64
-				if err := conn.QueryRow(context.Background(), fmt.Sprintf(
-					`SELECT greatest(avg((%[1]s NOT BETWEEN %[2]s AND %[3]s)::int),
-					CASE WHEN %[3]s > 0 THEN sum(greatest(%[1]s - %[3]s, 0)) / sum(greatest(%[1]s, 0)) END, sum(greatest(%[2]s - %[1]s, 0)) / sum(greatest(-%[1]s, 0)))
-					FROM %[4]s`, x, low, to, table)).Scan(&truth); err != nil {
-					t.Fatal(err)
-				}
-				if asked++; truth <= share {
-					holds++
-				}
-				if share <= truth+0.025 {
-					tight++
-				}
+				told.add(t, conn, printed, path+"outside", fmt.Sprintf(
+					`greatest(avg((%[1]s NOT BETWEEN %[2]s AND %[3]s)::int),
+					CASE WHEN %[3]s > 0 THEN sum(greatest(%[1]s - %[3]s, 0)) / nullif(sum(greatest(%[1]s, 0)), 0) END, sum(greatest(%[2]s - %[1]s, 0)) / sum(greatest(-%[1]s, 0)))
+					FROM %[4]s`, x, low, to, table), path+"bounds")
 			}
 		}
 	}
-	if !stattest.AtLeast(holds, asked, 0.95) || !stattest.AtLeast(tight, asked, 0.95) {
-		t.Errorf("of %d shares %d hold the truth, and %d are near it", asked, holds, tight)
+	if !told.honest() {
+		t.Error(told)
 	}
 }
 

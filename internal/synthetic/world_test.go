@@ -64,13 +64,22 @@ func newWorld(t *testing.T, text string, load func(dsn string) error) *world {
 	w := &world{
 		policy: p, main: connected(t, admins), twin: connected(t, p.Databases.Synthesize), sink: Database{p.Databases.Synthesize},
 	}
-	l, err := admin.OpenAccount(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount, ledger.ConfigOf(p))
+	w.ledger = w.account(t, budget)
+	return w
+}
+
+// account is a new one that holds a budget.
+func (w *world) account(t *testing.T, budget policy.Budget) ask.Ledger {
+	t.Helper()
+	paid := *w.policy
+	paid.Synthetic = &budget
+	l, err := admin.OpenAccount(context.Background(), "file:"+filepath.Join(t.TempDir(), "ledger"), policy.SyntheticAccount,
+		ledger.ConfigOf(&paid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	w.ledger = l
-	return w
+	return l
 }
 
 func connected(t *testing.T, dsn string) *pgx.Conn {

@@ -125,9 +125,10 @@ func shareSpent(t *testing.T, conn *pgx.Conn) (share float64) {
 }
 
 // TestKilledBetweenCharges kills the proxy after each part of a statement that is charged in parts, while it waits for
-// a public moment: what was charged is not forgotten, and nothing of it was answered.
+// a public moment: what was charged is not forgotten, and nothing of it was answered. Moments are so far apart that none
+// passes between a charge and the kill, nor between two looks at what is spent.
 func TestKilledBetweenCharges(t *testing.T) {
-	p := start(t, purePolicy("timing: {quantum: 500ms}"), clinic)
+	p := start(t, purePolicy("timing: {quantum: 3s}"), clinic)
 	for parts := 1; parts <= 3; parts++ {
 		conn, other := p.connect(), p.connect()
 		answered := make(chan error, 1)

@@ -67,9 +67,9 @@ func clinicPolicy(more ...string) string {
 	}, more...), "\n") + "\n"
 }
 
-// everyKeyPolicy shows every declared key, so that noise does not decide which rows there are.
-func everyKeyPolicy() string {
-	return strings.Replace(clinicPolicy(), "epsilon_max: 5}", "epsilon_max: 5, empty_groups: keep}", 1)
+// everyKey has a policy show every declared key, so that noise does not decide which rows there are.
+func everyKey(policy string) string {
+	return strings.Replace(policy, "epsilon_max: 5}", "epsilon_max: 5, empty_groups: keep}", 1)
 }
 
 // purePolicy adds up ε.

@@ -28,7 +28,7 @@ func sqlState(err error) string {
 
 // TestPgx runs one session in each way in which pgx can send a query.
 func TestPgx(t *testing.T) {
-	p := start(t, everyKeyPolicy(), clinic)
+	p := start(t, everyKey(clinicPolicy()), clinic)
 	for name, mode := range map[string]pgx.QueryExecMode{
 		"cache statement": pgx.QueryExecModeCacheStatement, "cache describe": pgx.QueryExecModeCacheDescribe,
 		"describe": pgx.QueryExecModeDescribeExec, "exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,

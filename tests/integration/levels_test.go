@@ -137,7 +137,7 @@ func apart(rows []levelRow, alone bool) string {
 
 // TestIntervalsOfLevels: the announced intervals hold the truth as often as they should.
 func TestIntervalsOfLevels(t *testing.T) {
-	p := start(t, everyKeyPolicy(), clinic)
+	p := start(t, everyKey(clinicPolicy()), clinic)
 	conn := p.connect()
 	main, err := pgx.Connect(context.Background(), p.server.DSN(p.db, pgserver.Superuser))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // TestBehindPgBouncer puts a PgBouncer in transaction mode between dpproxy and PostgreSQL: every transaction may come
 // to another connection, so nothing may be left on one or expected of it.
 func TestBehindPgBouncer(t *testing.T) {
-	p := start(t, everyKeyPolicy(), clinic)
+	p := start(t, everyKey(clinicPolicy()), clinic)
 	p.stop()
 	address := p.bouncer(t)
 	policy, err := os.ReadFile(p.policy)

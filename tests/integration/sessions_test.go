@@ -44,7 +44,7 @@ var fewClients = []string{"psycopg 3", "node-postgres", "pgjdbc"}
 // TestSessions runs an application's session with every client library: each script ends with the line ok, or says what
 // went wrong. The Python is the system's, for which the packages are.
 func TestSessions(t *testing.T) {
-	p := start(t, everyKeyPolicy(), clinic)
+	p := start(t, everyKey(clinicPolicy()), clinic)
 	var group errgroup.Group
 	group.SetLimit(4)
 	for name, command := range map[string][]string{
@@ -76,7 +76,7 @@ func TestSessions(t *testing.T) {
 
 // TestODBC drives psqlODBC through isql, which prints a table for each line of SQL.
 func TestODBC(t *testing.T) {
-	p := start(t, everyKeyPolicy(), clinic)
+	p := start(t, everyKey(clinicPolicy()), clinic)
 	host, port, err := net.SplitHostPort(p.addr)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestTools(t *testing.T) {
 		t.Skip("make install-tools installs them")
 	}
 	whole, _, _ := strings.Cut(clinic, "CREATE TABLE secrets")
-	p := start(t, strings.Replace(everyKeyPolicy(), "      value: ", "      lab_id:   {}\n      value: ", 1), whole)
+	p := start(t, strings.Replace(everyKey(clinicPolicy()), "      value: ", "      lab_id:   {}\n      value: ", 1), whole)
 	admin := p.server.DSN(p.db, pgserver.Superuser)
 	pgservertest.Exec(t, admin, `DO $$BEGIN IF to_regrole('it_plain') IS NULL THEN CREATE ROLE it_plain LOGIN; END IF; END$$;
 		GRANT SELECT ON ALL TABLES IN SCHEMA public TO it_plain`)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSumsOverGroups: what is added up over a thousand groups, of which nearly none is shown, is within four margins of
-// the truth. False alarms: below 1e-5 of Laplace noise.
+// the truth. False alarms: below 1e-7 each, as no sum has less than four draws.
 func TestSumsOverGroups(t *testing.T) {
 	p := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic)
 	conn := p.connect()
