@@ -13,12 +13,12 @@ import (
 // Parts of the price: of the look at how many rows there are, of counts by one attribute, of those by two that say
 // which pairs the tree has, of how many rows of a unit these have in one group, and of sums by groups. The pairs of the
 // tree take the rest.
-const lookPart, singlePart, coarsePart, spreadPart, sumPart = 0.05, 0.15, 0.1, 0.01, 0.1
+const lookPart, singlePart, coarsePart, spreadPart, sumPart = 0.05, 0.2, 0.1, 0.01, 0.1
 
 // Bins of counts by two attributes, and which error by noise they are to have at most, as total variation.
 const (
 	mostCoarse, coarseError = 8, 0.04
-	mostFine, fineError     = 48, 0.06
+	mostFine, fineError     = 36, 0.06
 	fewestBins              = 3
 )
 
