@@ -196,7 +196,7 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 type tally struct{ asked, holds, near int }
 
 // add counts a share. SQL computes the truth of what is printed under other paths. Where the share or one of those is
-// not printed, too little was known: of 560 profiles of bank two said so of a column, for whose bounds or sums noise had
+// not printed, too little was known: of some 420 profiles of bank two said so of a column, for whose bounds or sums noise had
 // chosen a cell beyond all values. That is honest, but neither holds the truth nor is near it.
 func (c *tally) add(t *testing.T, conn *pgx.Conn, printed map[string]string, path, sql string, of ...string) {
 	t.Helper()
