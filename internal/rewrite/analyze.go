@@ -132,7 +132,7 @@ func (a *Analysis) synthetic(st *sqltree.Statement) (*Analysis, error) {
 
 // open sends a statement to the shadow, or where the tables are that it may read.
 func (a *Analysis) open(st *sqltree.Statement, in catalog.Input, tables schema.Route) error {
-	in.Chance = true
+	in.Chance = tables == schema.RouteSynthetic
 	r, err := catalog.Check(st.Node, st.SQL, in)
 	if err != nil {
 		return err

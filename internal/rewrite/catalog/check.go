@@ -31,7 +31,7 @@ type Input struct {
 	// Planned says that PostgreSQL is asked for the statement's plan on the shadow alone: it returns no row, as one that
 	// is Empty.
 	Planned bool
-	// Chance says that the statement reads nothing of private rows: what it calls may be drawn by chance.
+	// Chance says that the statement's rows are nobody's: what it calls may be drawn by chance.
 	Chance bool
 	// Schemas are the policy's schemas in search order. pg_catalog comes first unless it is in the list.
 	Schemas []string
