@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -166,15 +167,22 @@ func (b *browser) text(selector string) string {
 	return eval[string](b, fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
 }
 
-// eval runs a script of the test's in the page.
+// eval runs a script of the test's in the page: in the next one, where it meets one that is being left.
 func eval[T any](b *browser, script string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.t.Fatalf("%v\n%s", err, script)
+	for again := 40; ; again-- {
+		v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+		switch {
+		case err == nil:
+			return v
+		case again == 0 || !leaving.MatchString(err.Error()):
+			b.t.Fatalf("%v\n%s", err, script)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	return v
 }
+
+var leaving = regexp.MustCompile("navigated or closed|context was destroyed|Cannot find context")
 
 // scheme makes the browser prefer a colour scheme.
 func (b *browser) scheme(name string) {
