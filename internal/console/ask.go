@@ -138,7 +138,10 @@ func (p *askPage) setSQL(sql string, r *http.Request) {
 }
 
 func (p askPage) outcomeOf(a *answer, err error, st statement) *outcome {
-	o := &outcome{Name: st.Name, Script: script(p.priceOf(st), st.SQL, p.Parameters)}
+	o := &outcome{Name: st.Name}
+	if st.Name == "" {
+		o.Script = script(p.priceOf(st), st.SQL, p.Parameters)
+	}
 	if err != nil {
 		e := p.explained(err, st, 0)
 		o.Refused = &e

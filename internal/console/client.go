@@ -189,7 +189,7 @@ func (c *client) one(ctx context.Context, p price, sql string, parameters ...str
 
 // run executes the statement of an answer.
 func (c *client) run(ctx context.Context, a *answer, prepared *pgconn.StatementDescription, values [][]byte) error {
-	if err := c.grow(a, answerBytes+len(a.SQL)); err != nil {
+	if err := c.grow(a, answerBytes+len(a.SQL)+len(a.Price.Workload)); err != nil {
 		return err
 	}
 	for _, f := range prepared.Fields {

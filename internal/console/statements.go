@@ -18,8 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// mostStatements bounds those of a question.
-const mostStatements = 12
+// mostStatements bounds those of a question, mostSets the settings before one: more are statements, which are refused.
+const mostStatements, mostSets = 12, 20
 
 // statement is one of a question, as the wire takes it.
 type statement struct {
@@ -29,12 +29,12 @@ type statement struct {
 	from int      // characters of the question before it
 }
 
-// statementsOf splits a question at its semicolons. Each SET holds for those behind it, up to RESET ALL. The wire
-// prepares each statement by itself, and refuses what is not one.
+// statementsOf splits a question at its semicolons, up to one statement more than it may have. Each SET holds for those
+// behind it, up to RESET ALL. The wire prepares each statement by itself, and refuses what is not one.
 func statementsOf(sql string) (list []statement) {
 	var sets []string
 	var title string
-	for begin := 0; begin < len(sql); {
+	for begin := 0; begin < len(sql) && len(list) <= mostStatements; {
 		end := begin
 		for end < len(sql) && sql[end] != ';' {
 			end += max(skipped(sql[end:]), 1)
@@ -46,7 +46,7 @@ func statementsOf(sql string) (list []statement) {
 		case text == "":
 		case word == "RESET" && strings.EqualFold(strings.Join(strings.Fields(text), " "), "RESET ALL"):
 			sets = nil
-		case word == "SET" || word == "RESET":
+		case (word == "SET" || word == "RESET") && len(sets) < mostSets:
 			sets = append(sets, text)
 		default:
 			list = append(list, statement{

@@ -115,6 +115,8 @@ func TestStatements(t *testing.T) {
 	wants(t, "price of too many", v.do("/dryrun", url.Values{
 		"csrf": {v.csrf}, "sql": {strings.Repeat("SELECT count(*) FROM patients WHERE age > 1;", 13)},
 	}, "Dpproxy-Part", "1").body, "12 statements at most")
+	wants(t, "too many settings", v.ask(strings.Repeat("SET a.b = 1;", 21)+"SELECT 1").body, "this statement returns no rows")
+	wants(t, "very many", v.ask(strings.Repeat("SET a.b=1;SELECT 1;", 5000)).body, "12 statements at most")
 	if now := w.spent("alice"); now != spent {
 		t.Errorf("too many were charged %g", now-spent)
 	}
