@@ -11,12 +11,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/saved"
 )
 
 // askPage is Ask: the form, and what came of it.
 type askPage struct {
 	SQL        string
-	statements []statement // of SQL
+	statements []statement     // of SQL
+	Saved      *saved.Question // that the page opens; nil: none
+	SavedBy    string
 
 	Parameters []parameter
 
@@ -51,7 +55,7 @@ const shownRows = 200
 
 func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
 	if !r.URL.Query().Has("id") {
-		c.showQuestion(w, r, x, "")
+		c.showQuestion(w, r, x, c.askPage(r), "")
 		return
 	}
 	switch q, err := c.opened(r, x); {
@@ -60,12 +64,13 @@ func (c *Console) showAsk(w http.ResponseWriter, r *http.Request, x *session) {
 	case q == nil:
 		c.fail(w, r, http.StatusNotFound, "There is no such question, or it is not shared with you.")
 	default:
-		c.showQuestion(w, r, x, q.SQL)
+		p := c.askPage(r)
+		p.Saved, p.SavedBy = q, r.URL.Query().Get("of")
+		c.showQuestion(w, r, x, p, q.SQL)
 	}
 }
 
-func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, sql string) {
-	p := c.askPage(r)
+func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, x *session, p askPage, sql string) {
 	p.setSQL(sql, r)
 	c.renderAsk(w, r, x, p, http.StatusOK)
 }
@@ -103,7 +108,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	p := c.askPage(r)
 	switch r.PostFormValue("do") {
 	case "open":
-		c.showQuestion(w, r, x, p.SQL)
+		c.showQuestion(w, r, x, p, p.SQL)
 		return
 	case "dashboard":
 		sql, err := c.dashboard(r, x, r.PostForm["id"])
@@ -113,7 +118,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 		case sql == "":
 			c.fail(w, r, http.StatusNotFound, "Choose saved questions of yours.")
 		default:
-			c.showQuestion(w, r, x, sql)
+			c.showQuestion(w, r, x, p, sql)
 		}
 		return
 	case "price":

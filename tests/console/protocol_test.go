@@ -100,7 +100,7 @@ func TestPersonsProtocol(t *testing.T) {
 	r := bob.do("/login", url.Values{
 		"user": {"bob"}, "password": {"demo"}, "of": u.Query()["of"], "id": u.Query()["id"],
 	})
-	wants(t, "bob's", bob.do(r.Header.Get("Location"), nil).body, "-- patients by ward", "smokers")
+	wants(t, "bob's", bob.do(r.Header.Get("Location"), nil).body, "<h1>ward and smokers</h1>", "Saved by alice", "-- patients by ward")
 
 	b.click("button[value=run]")
 	b.await("#outcome a[download]")
