@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"math"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -287,8 +289,14 @@ func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
 	}
 	defer a.release()
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="answer.csv"`)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.fileName()}))
 	_ = a.writeCSV(csv.NewWriter(w)) // fails if the browser is gone
+}
+
+// fileName is that of a download: of which statement it is the answer, in letters, digits and hyphens.
+func (a *answer) fileName() string {
+	words := strings.FieldsFunc(a.Name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return cmp.Or(strings.Join(words, "-"), "answer") + ".csv"
 }
 
 // writeCSV writes an answer. A released column x without x_low and x_high is followed by x_margin, the widest of its

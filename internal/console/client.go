@@ -85,6 +85,7 @@ type answer struct {
 	Rows    [][]cell
 	Beyond  int // rows that were not kept
 	Notices []*pgconn.Notice
+	Name    string // of the statement; empty: its question has no other
 	SQL     string
 	Price   price
 	Figures []figureOf      // what dpproxy.last says of it; none: nothing private was read
@@ -114,6 +115,12 @@ type price struct {
 var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no rows, and was not run",
 	pgerr.Hint("Ask a SELECT; a SET stands before the one that it is for. Connect with psql for everything else."))
 
+// room is what is left of what a page keeps of the answers to a question.
+type room struct{ rows, bytes int }
+
+// allRoom is that of a question before its first answer.
+func allRoom() *room { return &room{maxRows, maxBytes} }
+
 // ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text
 // means the same.
 func (c *client) ask(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
@@ -121,20 +128,20 @@ func (c *client) ask(ctx context.Context, p price, sql string, parameters ...str
 		return nil, err
 	}
 	defer c.end()
-	return c.one(ctx, p, sql, parameters...)
+	return c.one(ctx, p, sql, allRoom(), parameters...)
 }
 
-// question is ask, and how far what was released may be off.
-func (c *client) question(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
+// question is ask, and how far what was released may be off. The answer is kept as far as there is room.
+func (c *client) question(ctx context.Context, p price, sql string, left *room, parameters ...string) (*answer, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	a, err := c.one(ctx, p, sql, parameters...)
+	a, err := c.one(ctx, p, sql, left, parameters...)
 	if err != nil || a.notice() == nil {
 		return a, err
 	}
-	last, err := c.one(ctx, price{}, lastSQL)
+	last, err := c.one(ctx, price{}, lastSQL, allRoom())
 	if err != nil {
 		a.release()
 		return nil, err
@@ -160,7 +167,7 @@ func (c *client) end() {
 }
 
 // one runs one statement, for who has the turn.
-func (c *client) one(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
+func (c *client) one(ctx context.Context, p price, sql string, left *room, parameters ...string) (*answer, error) {
 	if err := c.settle(ctx, p); err != nil {
 		return nil, err
 	}
@@ -180,7 +187,7 @@ func (c *client) one(ctx context.Context, p price, sql string, parameters ...str
 		values[i] = []byte(v)
 	}
 	a := (&answer{SQL: sql, Price: p, memory: c.open()}).hold()
-	if err := c.run(ctx, a, prepared, values); err != nil {
+	if err := c.run(ctx, a, prepared, values, left); err != nil {
 		a.release()
 		return nil, err
 	}
@@ -188,14 +195,16 @@ func (c *client) one(ctx context.Context, p price, sql string, parameters ...str
 }
 
 // run executes the statement of an answer.
-func (c *client) run(ctx context.Context, a *answer, prepared *pgconn.StatementDescription, values [][]byte) error {
+func (c *client) run(ctx context.Context, a *answer, prepared *pgconn.StatementDescription, values [][]byte,
+	left *room,
+) error {
 	if err := c.grow(a, answerBytes+len(a.SQL)+len(a.Price.Workload)); err != nil {
 		return err
 	}
 	for _, f := range prepared.Fields {
 		a.Columns = append(a.Columns, column{f.Name, f.DataTypeOID})
 	}
-	if err := c.read(a, c.conn.ExecPrepared(ctx, "", values, nil, nil)); err != nil {
+	if err := c.read(a, c.conn.ExecPrepared(ctx, "", values, nil, nil), left); err != nil {
 		return err
 	}
 	a.Notices, c.notices = c.notices, nil
@@ -236,6 +245,11 @@ func (c *client) settle(ctx context.Context, p price) error {
 			return withoutPosition(err)
 		}
 	}
+	if len(p.Sets) > 0 { // the page is UTF-8, whatever the analyst has set
+		if _, err := c.conn.Exec(ctx, "SET client_encoding = 'UTF8'").ReadAll(); err != nil {
+			return err
+		}
+	}
 	c.notices = nil
 	return nil
 }
@@ -251,33 +265,32 @@ func withoutPosition(err error) error {
 	return &placeless
 }
 
-// types are those of the parameters of a statement; nil: the wire does not know.
-func (c *client) types(ctx context.Context, p price, sql string) []uint32 {
-	if c.begin(ctx) != nil {
-		return nil
+// types are those of the parameters of a statement.
+func (c *client) types(ctx context.Context, p price, sql string) ([]uint32, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, err
 	}
 	defer c.end()
-	if c.settle(ctx, p) != nil {
-		return nil
+	if err := c.settle(ctx, p); err != nil {
+		return nil, err
 	}
 	prepared, err := c.conn.Prepare(ctx, "", sql, nil)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return prepared.ParamOIDs
+	return prepared.ParamOIDs, nil
 }
 
 // read takes the rows over.
-func (c *client) read(a *answer, r *pgconn.ResultReader) error {
-	bytes := 0
+func (c *client) read(a *answer, r *pgconn.ResultReader, left *room) error {
 	var full error
 	for r.NextRow() {
 		size := cellBytes
 		for _, v := range r.Values() {
 			size += len(v) + cellBytes
 		}
-		bytes += size
-		if full != nil || len(a.Rows) == maxRows || bytes > maxBytes {
+		left.bytes -= size
+		if full != nil || left.rows == 0 || left.bytes < 0 {
 			a.Beyond++
 			continue
 		}
@@ -289,6 +302,7 @@ func (c *client) read(a *answer, r *pgconn.ResultReader) error {
 			row[i] = cell{string(v), v == nil}
 		}
 		a.Rows = append(a.Rows, row)
+		left.rows--
 	}
 	_, err := r.Close()
 	return cmp.Or(err, full)

@@ -123,8 +123,12 @@ func (c *Console) dryRun(w http.ResponseWriter, r *http.Request, x *session) {
 
 // dry asks what the question would cost, and what it would at other prices.
 func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
-	p.findTypes(r.Context(), x.client)
+	wrong, err := p.describe(r.Context(), x.client)
 	d := dryRun{Chosen: p.Price, Parameters: p.Parameters}
+	if err != nil {
+		d.Refused = p.refused(err, wrong, 0)
+		return d
+	}
 	if len(p.statements) > 1 {
 		p.dryAll(r.Context(), x.client, &d)
 		return d
@@ -132,8 +136,7 @@ func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
 	st := p.statements[0]
 	plan, free, err := p.explain(r.Context(), x.client, p.priceOf(st), st)
 	if err != nil {
-		e := p.explained(err, st, utf8.RuneCountInString(explainPrefix))
-		d.Refused = &e
+		d.Refused = p.refused(err, st, utf8.RuneCountInString(explainPrefix))
 		return d
 	}
 	d.Plan, d.Free = plan, free

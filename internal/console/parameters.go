@@ -3,20 +3,28 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// parameter is a :name of a question, with the value that stands in its field, and the type of that field.
-type parameter struct{ Name, Value, Type string }
+// parameter is a :name of a question, with the value that stands in its field, and what that field is for.
+type parameter struct {
+	Name, Value string
+	field
+}
+
+// field is for values of a type: the type that HTML calls it, or select, and what is written in it while it is empty.
+type field struct{ Type, Hint string }
 
 // maxParameters bounds the fields of a question.
 const maxParameters = 20
@@ -73,18 +81,26 @@ func (b boundText) own(position int) int {
 
 // nameOf is the name that a text begins with.
 func nameOf(s string) string {
-	end := strings.IndexFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if end < 0 {
-		end = len(s)
+	end := 0
+	for end < len(s) && isWord(s[end]) {
+		end++
 	}
-	if end == 0 || unicode.IsDigit(rune(s[0])) {
+	if end == 0 || isDigit(s[0]) {
 		return ""
 	}
 	return s[:end]
 }
 
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// isWord says that a byte may stand in a word: to PostgreSQL, those of every character beyond ASCII may.
+func isWord(b byte) bool {
+	return b == '_' || isDigit(b) || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b >= utf8.RuneSelf
+}
+
 // skipped is how many bytes at the beginning of a text have no parameter: a string, a quoted name, a comment, a word,
-// or two colons; 0: look at the first byte.
+// or two colons; 0: look at the first byte. It ends each where the wire's scanner
+// does.
 func skipped(s string) int {
 	until := func(from int, end string) int {
 		if at := strings.Index(s[from:], end); at >= 0 {
@@ -96,7 +112,10 @@ func skipped(s string) int {
 	case strings.HasPrefix(s, "::"), strings.HasPrefix(s, ":="):
 		return 2
 	case strings.HasPrefix(s, "--"):
-		return until(2, "\n")
+		if at := strings.IndexAny(s, "\r\n"); at >= 0 {
+			return at
+		}
+		return len(s)
 	case strings.HasPrefix(s, "/*"):
 		return comment(s)
 	case s[0] == '\'', s[0] == '"':
@@ -107,18 +126,21 @@ func skipped(s string) int {
 		if tag := nameOf(s[1:]); strings.HasPrefix(s[1+len(tag):], "$") {
 			return until(len(tag)+2, s[:len(tag)+2])
 		}
-		return 1 + len(nameOf(s[1:]))
+		n := 1
+		for n < len(s) && isDigit(s[n]) {
+			n++
+		}
+		return n
 	}
 	return wordAt(s)
 }
 
-// wordAt is how long the word or number is that a text begins with: an e in it begins no string, and a $ no quote.
+// wordAt is how long the word or number is that a text begins with: an e in it begins no string, and a $ in a word no
+// quote.
 func wordAt(s string) int {
-	end := strings.IndexFunc(s, func(r rune) bool {
-		return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	if end < 0 {
-		return len(s)
+	end := 0
+	for end < len(s) && (isWord(s[end]) || end > 0 && s[end] == '$' && !isDigit(s[0])) {
+		end++
 	}
 	return end
 }
@@ -148,11 +170,18 @@ func escaped(s string) int {
 		case '\\':
 			i++
 		case '\'':
-			return i + 1
+			more := goesOn.FindString(s[i+1:])
+			if more == "" {
+				return i + 1
+			}
+			i += len(more)
 		}
 	}
 	return len(s)
 }
+
+// goesOn matches what stands between the quote that ends a part of a string and the next part: nothing, or a line break.
+var goesOn = regexp.MustCompile(`^(?:[ \t\f\v]*[\r\n][ \t\r\n\f\v]*)?'`)
 
 // parametersOf reads the fields of the names in a question.
 func parametersOf(statements []statement, form url.Values) (list []parameter) {
@@ -160,7 +189,7 @@ func parametersOf(statements []statement, form url.Values) (list []parameter) {
 	for _, st := range statements {
 		for _, name := range st.Names {
 			if !seen[name] && len(list) <= maxParameters { // one more is refused
-				list = append(list, parameter{Name: name, Value: form.Get(parameterPrefix + name), Type: "text"})
+				list = append(list, parameter{Name: name, Value: form.Get(parameterPrefix + name), field: fieldOf(0)})
 			}
 			seen[name] = true
 		}
@@ -170,35 +199,48 @@ func parametersOf(statements []statement, form url.Values) (list []parameter) {
 
 const parameterPrefix = "parameter "
 
-// findTypes gives each field the type that the wire gives its parameter.
-func (p askPage) findTypes(ctx context.Context, c *client) {
-	types := map[string]string{}
+// describe has the wire prepare the statements, which gives each field the type of its parameter. Of several it returns
+// the first that is no SQL: then none is asked, as in a message of the wire.
+func (p askPage) describe(ctx context.Context, c *client) (wrong statement, err error) {
+	types := map[string]uint32{}
 	for _, st := range p.statements[:min(len(p.statements), mostStatements)] {
-		if len(st.Names) == 0 {
+		if len(st.Names) == 0 && len(p.statements) == 1 {
 			continue
 		}
-		for i, oid := range c.types(ctx, price{Sets: st.Sets}, st.SQL) {
-			if i < len(st.Names) && types[st.Names[i]] == "" {
-				types[st.Names[i]] = fieldType(oid)
-			}
+		oids, err := c.types(ctx, price{Sets: st.Sets}, st.SQL)
+		var e *pgconn.PgError
+		if errors.As(err, &e) && e.Code == pgerr.SyntaxError && len(p.statements) > 1 {
+			alone := *e
+			alone.Hint = cmp.Or(e.Hint, "None of the statements was asked.")
+			return st, &alone
+		}
+		for i, oid := range oids[:min(len(oids), len(st.Names))] {
+			types[st.Names[i]] = cmp.Or(types[st.Names[i]], oid)
 		}
 	}
 	for i := range p.Parameters {
-		p.Parameters[i].Type = cmp.Or(types[p.Parameters[i].Name], "text")
+		p.Parameters[i].field = fieldOf(types[p.Parameters[i].Name])
 	}
+	return wrong, nil
 }
 
-// fieldType is the type of a field for values of a type.
-func fieldType(oid uint32) string {
+// fieldOf is the field for values of a type; 0: nobody knows of which.
+func fieldOf(oid uint32) field {
 	switch {
 	case isNumber(oid):
-		return "number"
+		return field{"number", "a number"}
+	case oid == pgtype.BoolOID:
+		return field{Type: "select"}
 	case oid == pgtype.DateOID:
-		return "date"
+		return field{Type: "date"}
 	case oid == pgtype.TimestampOID:
-		return "datetime-local"
+		return field{Type: "datetime-local"}
+	case oid == pgtype.TimestamptzOID:
+		return field{"text", "2020-01-31 12:00+00"}
+	case oid == pgtype.TextOID:
+		return field{"text", "text, without quotes"}
 	}
-	return "text"
+	return field{Type: "text"}
 }
 
 // values are those of a statement's parameters. Without one, nothing is asked.

@@ -50,7 +50,7 @@ func statementsOf(sql string) (list []statement) {
 			sets = append(sets, text)
 		default:
 			list = append(list, statement{
-				bindNames(text), cmp.Or(title, shortened(text)), slices.Clone(sets), utf8.RuneCountInString(sql[:before]),
+				bindNames(text), shortened(cmp.Or(title, text)), slices.Clone(sets), utf8.RuneCountInString(sql[:before]),
 			})
 			title = ""
 		}
@@ -84,8 +84,8 @@ func titleOf(before string) string {
 	return strings.TrimSpace(title)
 }
 
-// shownName is how much of a statement, in characters, is its name where it has no other.
-const shownName = 60
+// shownName is how much of a comment, or of the statement where it has none, is its name, in characters.
+const shownName = saved.MaxName
 
 func shortened(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
@@ -117,18 +117,22 @@ func (p askPage) priceOf(st statement) price {
 }
 
 // question asks one statement of the page.
-func (p askPage) question(ctx context.Context, c *client, st statement) (*answer, error) {
+func (p askPage) question(ctx context.Context, c *client, st statement, left *room) (*answer, error) {
 	values, err := p.values(st)
 	if err != nil {
 		return nil, err
 	}
-	return c.question(ctx, p.priceOf(st), st.SQL, values...)
+	return c.question(ctx, p.priceOf(st), st.SQL, left, values...)
 }
 
-// askAll asks the statements of the page, one after the other: each is answered, or refused, by itself.
+// askAll asks the statements of the page, one after the other: each is answered, or refused, by itself, unless one is no
+// SQL. They share the room of a page.
 func (p askPage) askAll(w http.ResponseWriter, r *http.Request, x *session) (list []*outcome) {
 	if len(p.statements) > mostStatements {
 		return []*outcome{p.outcomeOf(nil, errStatements, p.statements[0])}
+	}
+	if wrong, err := p.describe(r.Context(), x.client); err != nil {
+		return []*outcome{p.outcomeOf(nil, err, wrong)}
 	}
 	// A question takes as long as main takes; the page has its time-outs back afterwards.
 	control := http.NewResponseController(w)
@@ -140,9 +144,13 @@ func (p askPage) askAll(w http.ResponseWriter, r *http.Request, x *session) (lis
 			a.release()
 		}
 	}()
+	left := allRoom()
 	for i, st := range p.statements {
-		var err error
-		answers[i], err = p.question(r.Context(), x.client, st)
+		a, err := p.question(r.Context(), x.client, st, left)
+		if a != nil {
+			a.Name = st.Name
+		}
+		answers[i] = a
 		list = append(list, p.outcomeOf(answers[i], err, st))
 	}
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -171,10 +179,17 @@ func (p askPage) dryAll(ctx context.Context, c *client, d *dryRun) {
 	}
 	d.Free = d.All == ""
 	if err != nil {
-		e := p.explained(err, refused, utf8.RuneCountInString(explainPrefix))
-		e.Message = "“" + refused.Name + "”: " + e.Message
-		d.Refused = &e
+		d.Refused = p.refused(err, refused, utf8.RuneCountInString(explainPrefix))
 	}
+}
+
+// refused is explained, with the name of a statement that is not the only one.
+func (p askPage) refused(err error, st statement, offset int) *refusal {
+	e := p.explained(err, st, offset)
+	if st.Name != "" {
+		e.Message = "“" + st.Name + "”: " + e.Message
+	}
+	return &e
 }
 
 // dashboard is a question of those that an analyst has chosen of their saved ones: a comment names each, and none has

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,24 @@ func TestParameters(t *testing.T) {
 		t.Error("nothing was charged")
 	}
 
+	b.open("/ask")
+	b.press("#sql", "SELECT count(*) FROM patients WHERE smoker = :smokes AND admitted < :day AND age > :least AND ward = :ward")
+	b.until("each field has the type of its parameter", func() bool {
+		return eval[string](b, "[...document.querySelectorAll('#parameters [name]')].map((f) => f.type).join()") == "select-one,date,number,text"
+	})
+	if hints := eval[string](b, "[...document.querySelectorAll('#parameters input')].map((f) => f.placeholder).join()"); hints !=
+		",a number,text, without quotes" {
+		t.Errorf("hints: %s", hints)
+	}
+	b.press("#parameters select", "true")
+	b.until("what stands in the field is its value", func() bool { return strings.Contains(b.text("#dryrun"), "no value for :day") })
+	b.accessible("fields")
+	b.picture("fields")
+
 	v := w.visitor().login("bob")
+	wants(t, "what one chose", v.do("/ask", url.Values{
+		"csrf": {v.csrf}, "do": {"price"}, "sql": {"SELECT count(*) FROM patients WHERE smoker = :smokes"}, "parameter smokes": {"false"},
+	}).body, "<option selected>false</option>", "of your budget")
 	const sql = "SELECT count(*) FROM patients WHERE ward = :ward"
 	attack := `x' OR 'a' = 'a"><script>alert(1)</script>`
 	r := v.ask(sql, "parameter ward", attack)

@@ -143,3 +143,14 @@ func idOf(address string) string {
 	}
 	return u.Query().Get("id")
 }
+
+// TestASessionThatHasEnded says so where one types, and leads back.
+func TestASessionThatHasEnded(t *testing.T) {
+	w := newWorld(t)
+	b := newBrowser(t, w)
+	b.login("alice")
+	eval[int](b, `fetch('/logout', {method: 'POST', redirect: 'manual', body: new URLSearchParams({csrf: document.querySelector('[name=csrf]').value})})
+		.then((r) => r.status)`)
+	b.press("#sql", "SELECT 1")
+	b.until("the page says so", func() bool { return strings.Contains(b.text("#dryrun"), "Your session has ended. Log in again.") })
+}

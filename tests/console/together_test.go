@@ -4,8 +4,11 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestDashboard: several saved questions are one of several statements, asked as one workload, whose price is there
@@ -120,6 +123,63 @@ func TestStatements(t *testing.T) {
 	if now := w.spent("alice"); now != spent {
 		t.Errorf("too many were charged %g", now-spent)
 	}
+}
+
+// TestNoneOfSeveralIsAsked where one is no SQL: it is shown at its place, before anything is charged.
+func TestNoneOfSeveralIsAsked(t *testing.T) {
+	w := newWorld(t)
+	v := w.visitor().login("alice")
+	const sql = "SELECT count(*) FROM patients;\n-- typo\nSELECT count(*) FORM patients WHERE age > :least;"
+	form := url.Values{"csrf": {v.csrf}, "sql": {sql}, "parameter least": {"30"}}
+	for what, body := range map[string]string{
+		"answer": v.ask(sql, "parameter least", "30").body, "price": v.do("/dryrun", form, "Dpproxy-Part", "1").body,
+	} {
+		wants(t, what, body, "typo", `syntax error at or near &#34;patients&#34;`, `data-position="61"`, "None of the statements was asked.")
+		if strings.Contains(body, "dpproxy.workload") || strings.Count(body, `class="refusal"`) != 1 {
+			t.Errorf("%s: %s", what, short(body))
+		}
+	}
+	if spent := w.spent("alice"); spent != 0 {
+		t.Errorf("%g was charged", spent)
+	}
+}
+
+// TestTheAnswersOfAQuestionShareItsLimits: rows and bytes of all are bounded as those of one are; each download says of
+// which statement it is; whatever encoding is set, pages are UTF-8.
+func TestTheAnswersOfAQuestionShareItsLimits(t *testing.T) {
+	w := newWorld(t)
+	v := w.visitor().login("alice")
+	download := regexp.MustCompile(`/answer\.csv\?id=\d+`)
+	csv := func(sql string) (lines []int, names []string) {
+		r := v.ask(sql)
+		for _, p := range strings.Split(r.body, `class="refusal"`)[1:] {
+			t.Error(short(p))
+		}
+		for _, address := range download.FindAllString(r.body, -1) {
+			r := v.do(address, nil)
+			lines = append(lines, strings.Count(r.body, "\n")-1)
+			names = append(names, r.Header.Get("Content-Disposition"))
+		}
+		return lines, names
+	}
+	lines, names := csv("-- a \"year\"/../é\nSELECT a.ward FROM wards a, wards b, wards c, wards d LIMIT 9990;" +
+		"SELECT a.ward FROM wards a, wards b LIMIT 20; SELECT 1 AS one")
+	if !slices.Equal(lines, []int{9990, 10, 0}) {
+		t.Errorf("rows: %v", lines)
+	}
+	want := []string{"attachment; filename*=utf-8''a-year-%C3%A9.csv", "attachment; filename=SELECT-a-ward-FROM-wards-a-wards-b-LIMIT-20.csv", "attachment; filename=SELECT-1-AS-one.csv"}
+	if !slices.Equal(names, want) {
+		t.Errorf("downloads: %q", names)
+	}
+	const large = "SELECT repeat('x', 900000) AS x FROM wards LIMIT 3;"
+	if lines, _ := csv(large + large); !slices.Equal(lines, []int{3, 1}) {
+		t.Errorf("rows of large answers: %v", lines)
+	}
+	r := v.ask("SET NAMES 'LATIN1'; SET client_encoding = 'SQL_ASCII'; SELECT chr(233) AS é")
+	if !utf8.ValidString(r.body) {
+		t.Errorf("the page is no UTF-8: %q", short(r.body))
+	}
+	wants(t, "another encoding", r.body, "<td class=\" whole\">é</td>")
 }
 
 // savedIDs are the IDs of the saved questions on a page.

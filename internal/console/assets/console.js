@@ -52,9 +52,11 @@ if (form) {
 
   // fields has one for each :name of the question; those that are there stay, with what one types.
   const fields = () => {
-    const inputs = (of) => [...of.querySelectorAll('input')];
+    const inputs = (of) => [...of.querySelectorAll('[name]')];
     const place = document.getElementById('parameters');
-    const wanted = inputs(dryrun.querySelector('[data-parameters]').content);
+    const fresh = dryrun.querySelector('[data-parameters]');
+    if (!fresh) return; // the session has ended, or there is no memory: the fragment says so
+    const wanted = inputs(fresh.content);
     const there = inputs(place);
     const same = (a, b) => a.name === b.name && a.type === b.type;
     if (wanted.length === there.length && wanted.every((w, i) => same(w, there[i]))) return;
