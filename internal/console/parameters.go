@@ -180,7 +180,7 @@ func escaped(s string) int {
 	return len(s)
 }
 
-// goesOn matches what stands between the quote that ends a part of a string and the next part: nothing, or a line break.
+// goesOn matches what stands between the end of a part of a string and the next part: nothing, or a line break.
 var goesOn = regexp.MustCompile(`^(?:[ \t\f\v]*[\r\n][ \t\r\n\f\v]*)?'`)
 
 // parametersOf reads the fields of the names in a question.

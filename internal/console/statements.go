@@ -125,8 +125,8 @@ func (p askPage) question(ctx context.Context, c *client, st statement, left *ro
 	return c.question(ctx, p.priceOf(st), st.SQL, left, values...)
 }
 
-// askAll asks the statements of the page, one after the other: each is answered, or refused, by itself, unless one is no
-// SQL. They share the room of a page.
+// askAll asks the statements of the page, one after the other: each is answered, or refused, by itself, unless one is
+// no SQL. They share the room of a page.
 func (p askPage) askAll(w http.ResponseWriter, r *http.Request, x *session) (list []*outcome) {
 	if len(p.statements) > mostStatements {
 		return []*outcome{p.outcomeOf(nil, errStatements, p.statements[0])}
