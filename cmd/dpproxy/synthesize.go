@@ -105,7 +105,7 @@ func spentOnTwin(ctx context.Context, p *policy.Policy) (ledger.Balance, error) 
 	return l.Preview(ctx, nil)
 }
 
-// until is when a period ends; empty: it has no end.
+// until says when a period ends, or why it has no end.
 func until(t time.Time) string {
 	if t.IsZero() {
 		return ": synthetic.every gives its budget a period"

@@ -99,8 +99,7 @@ func isWord(b byte) bool {
 }
 
 // skipped is how many bytes at the beginning of a text have no parameter: a string, a quoted name, a comment, a word,
-// or two colons; 0: look at the first byte. It ends each where the wire's scanner
-// does.
+// or two colons; 0: look at the first byte. It ends each where the wire's scanner does.
 func skipped(s string) int {
 	until := func(from int, end string) int {
 		if at := strings.Index(s[from:], end); at >= 0 {
