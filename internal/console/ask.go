@@ -265,9 +265,9 @@ func script(p price, sql string, parameters []parameter) string {
 		}
 	}
 	for _, set := range p.Sets {
-		sets += set + ";\n"
+		sets += ended(set, ";\n")
 	}
-	return sets + sql + end
+	return sets + ended(sql, end)
 }
 
 // kept finds the answer of this session that a request names; nil: it has said that there is none.

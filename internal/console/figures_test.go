@@ -247,11 +247,15 @@ func TestScript(t *testing.T) {
 		"SELECT 1;": {},
 		"SET dpproxy.epsilon = '0.2';\nSELECT 1;":                        {Epsilon: "0.2"},
 		"SET dpproxy.margin = '2''%';\nSELECT 1;":                        {Margin: "2'%"},
+		"SET TimeZone = 'UTC' -- z\n;\nSELECT 1;":                        {Sets: []string{"SET TimeZone = 'UTC' -- z"}},
 		"SET dpproxy.epsilon = '0.2';\nSET TimeZone = 'UTC';\nSELECT 1;": {Epsilon: "0.2", Sets: []string{"SET TimeZone = 'UTC'"}},
 	} {
 		if got := script(p, " SELECT 1; \n", nil); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	if got, want := script(price{}, "SELECT 1 -- one", nil), "SELECT 1 -- one\n;"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := script(price{}, "SELECT $1;", []parameter{{Name: "a", Value: `it's \ x`}}), `SELECT $1 \bind 'it''s \\ x' \g`; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -192,6 +192,14 @@ func (p askPage) refused(err error, st statement, offset int) *refusal {
 	return &e
 }
 
+// ended is a statement with its end, which no comment takes in.
+func ended(sql, end string) string {
+	if strings.Contains(sql[strings.LastIndexAny(sql, "\r\n")+1:], "--") { // the last line may be a comment
+		sql += "\n"
+	}
+	return sql + end
+}
+
 // dashboard is a question of those that an analyst has chosen of their saved ones: a comment names each, and none has
 // the settings of another.
 func (c *Console) dashboard(r *http.Request, x *session, ids []string) (string, error) {
@@ -209,11 +217,7 @@ func (c *Console) dashboard(r *http.Request, x *session, ids []string) (string, 
 		if !slices.Contains(ids, q.ID) {
 			continue
 		}
-		text := "-- " + strings.Join(strings.Fields(q.Name), " ") + "\n" + strings.TrimRight(q.SQL, "; \n\t")
-		if strings.Contains(text[strings.LastIndex(text, "\n"):], "--") { // the last line may end in a comment
-			text += "\n"
-		}
-		text += ";"
+		text := "-- " + strings.Join(strings.Fields(q.Name), " ") + "\n" + ended(strings.TrimRight(q.SQL, "; \n\t"), ";")
 		if slices.ContainsFunc(statementsOf(q.SQL), func(st statement) bool { return st.Sets != nil }) {
 			text += "\nRESET ALL;"
 		}

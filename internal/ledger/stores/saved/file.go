@@ -55,7 +55,7 @@ func putAside(path string, log *slog.Logger) error {
 	if damage == nil {
 		return nil
 	}
-	aside := path + ".damaged"
+	aside := path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000")
 	log.Error("the file of saved questions is damaged; all begin anew without any. Restore a copy in its place, and restart",
 		"file", path, "kept_as", aside, "damage", damage)
 	return os.Rename(path, aside)

@@ -148,6 +148,7 @@ func TestADamagedFileIsPutAside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := 0
 	for name, damaged := range map[string][]byte{
 		"empty": {}, "no database": []byte("x"), "cut off": sound[:len(sound)/2], "another meta": append(make([]byte, 4096), sound[4096:]...),
 		"no pages": append(sound[:8192:8192], make([]byte, len(sound)-8192)...),
@@ -156,9 +157,13 @@ func TestADamagedFileIsPutAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, log := opened()
-		kept, err := os.ReadFile(path + ".damaged")
-		if n != 0 || !strings.Contains(log, "is damaged") || err != nil || string(kept) != string(damaged) {
-			t.Errorf("%s: %d questions, %v, %s", name, n, err, log)
+		aside, err := filepath.Glob(path + ".damaged-*")
+		if err != nil || n != 0 || !strings.Contains(log, "is damaged") || len(aside) != 1+before {
+			t.Fatalf("%s: %d questions, %v, %v, %s", name, n, err, aside, log)
+		}
+		before++
+		if kept, err := os.ReadFile(aside[len(aside)-1]); err != nil || string(kept) != string(damaged) {
+			t.Errorf("%s: %d bytes are kept, %v", name, len(kept), err)
 		}
 	}
 }
